@@ -15,6 +15,7 @@ SUITES = {
     "memory": (("middleware/test_memory_middleware.py", "middleware/test_memory_middleware_async.py"), 50, 55),
     "permissions": (("test_permissions.py",), 110, 120),
     "rubric": (("middleware/test_rubric_middleware.py",), 50, 57),
+    "background": (("test_async_subagents.py",), 35, 41),
 }
 """The files of each part, how many test functions we want to pass, and how many there are."""
 

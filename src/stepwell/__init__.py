@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         SubAgentMiddleware,
         SummarizationMiddleware,
     )
+    from stepwell.middleware.background import AsyncSubAgent, AsyncSubAgentMiddleware, AsyncTask
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
     from stepwell.middleware.client_tools import ClientToolsMiddleware
@@ -106,6 +107,7 @@ _HOMES = {
     "stepwell.middleware.skills": ("SkillMetadata", "SkillsMiddleware"),
     "stepwell.middleware.rewind": ("RewindMiddleware", "RewindReport"),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
+    "stepwell.middleware.background": ("AsyncSubAgent", "AsyncSubAgentMiddleware", "AsyncTask"),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
     "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
     "stepwell.middleware.clarify": ("ClarifyWithHumanMiddleware",),
@@ -125,6 +127,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AsyncBackend",
+    "AsyncSubAgent",
+    "AsyncSubAgentMiddleware",
+    "AsyncTask",
     "BackendFactory",
     "BackendProtocol",
     "BrowserBackend",

@@ -291,3 +291,27 @@ def _walk(asked: Asked) -> Any:
 
 
 walker = create_deep_agent(ScriptedModel.answering(_walk), [walk])
+
+
+@tool
+def dig(file: str) -> str:
+    """Dig until there is such a file."""
+    _wait_for(Path(file))
+    return "a coin"
+
+
+def _send_out(asked: Asked) -> Any:
+    """`Dig until <file>` sends out a digger, who is not back before there is such a file."""
+    last = asked.messages[-1]
+    if asked.agent == "digger":
+        return say(f"I found {last.text}.") if last.type == "tool" else call("dig", file=last.text.partition(" until ")[2])
+    if last.type == "tool":
+        return say("A digger is on the way.")
+    if last.text.startswith("Background task"):
+        return say("The digger is back.")
+    return call("start_async_task", description=last.text, subagent_type="digger")
+
+
+def expedition() -> Any:
+    digger: Any = {"name": "digger", "description": "digs", "system_prompt": "You dig.", "mode": "background"}
+    return create_deep_agent(ScriptedModel.answering(_send_out), [dig], subagents=[digger])

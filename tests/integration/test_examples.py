@@ -277,6 +277,28 @@ def checked_before_done() -> Play:
     return Play(ScriptedModel(turns), shown)
 
 
+def background() -> Play:
+    def start(place: str):
+        return call("start_async_task", description=f"What is {place} known for?", subagent_type="researcher")
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": [
+                calls(start("Abhaneri"), start("Patan")),
+                say("Two researchers are at work."),
+                expect(lambda asked: "is done. Its answer" in asked.messages[-1].text, then=say("The first one is back.")),
+                expect(lambda asked: "is done. Its answer" in asked.messages[-1].text, then=say("So is the second.")),
+            ],
+            "researcher": lambda asked: (
+                say(f"It has {asked.results[0].text}.")
+                if asked.turn
+                else call("look_up", place=asked.messages[-1].text.split()[2])
+            ),
+        }
+    )
+    return Play(model, ("Two researchers are at work.", "The first one is back.", "So is the second."))
+
+
 def permissions() -> Play:
     letter = call("write_file", file_path="/letters/roofer.md", content="Dear roofer")
     turns = [
@@ -331,6 +353,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "21_checked_before_done": checked_before_done,
     "20_rewind": rewinding,
     "17_steering": steering,
+    "18_background": background,
 }
 
 

@@ -29,6 +29,8 @@ from stepwell.backends.permissions import FilesystemPermission, check_permission
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.background import AsyncSubAgent, AsyncSubAgentMiddleware
+from stepwell.middleware.background.specs import is_background
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.hooks import HooksMiddleware
@@ -51,7 +53,7 @@ def create_deep_agent(
     *,
     system_prompt: str | SystemMessage | None = None,
     middleware: Sequence[Middleware] = (),
-    subagents: Sequence[SubAgentSpec] | None = None,
+    subagents: Sequence[SubAgentSpec | AsyncSubAgent] | None = None,
     response_format: Any = None,
     context_schema: type[Any] | None = None,
     checkpointer: Checkpointer = None,
@@ -79,6 +81,7 @@ def create_deep_agent(
         system_prompt: What this agent is for; our own guidance follows it.
         middleware: More capabilities. An instance of the same kind as a default replaces that default.
         subagents: Subagents that `task` can call, in addition to `general-purpose`. A subagent with that name replaces the built-in one.
+            One with `mode="background"` (`AsyncSubAgent`) works in the background, through `start_async_task`.
         response_format: A schema for a structured final answer.
         context_schema: The type of the run's context, which is passed on to subagents.
         checkpointer: Stores threads between runs; needed for approvals.
@@ -102,6 +105,7 @@ def create_deep_agent(
     given_prompt = _one_of("system_prompt", system_prompt, "instructions", instructions)
     check_arguments(tools, middleware, backend, given_prompt)
     check_sources(skills, memory)
+    ordinary, middleware = _without_background(subagents, middleware)
     chosen = resolve_model(model)
     if not capabilities_of(chosen).tools:
         _log.warning("The model %s is not reliable with tools; a deep agent will mostly fail with it.", describe(chosen).name)
@@ -123,11 +127,14 @@ def create_deep_agent(
         memory=memory or (),
     )
     prompt = _main_prompt(given_prompt)
-    specs = _with_general_purpose(check_specs(subagents or ()), prompt, recipe)
+    specs = _with_general_purpose(check_specs(ordinary), prompt, recipe)
     check_subagent_models(specs)
     check_approvals(interrupt_on, recipe.tools, recipe.middleware, specs)
     recipe.check_commands(specs)
     delegation = SubAgentMiddleware(subagents=specs, build=recipe.build_subagent)
+    for entry in middleware:
+        if isinstance(entry, AsyncSubAgentMiddleware):
+            entry.offer_build(recipe.build_subagent)
     return recipe.compile(prompt, delegation, checkpointer)
 
 
@@ -212,6 +219,18 @@ class _Recipe:
         )
         prompt = "\n\n".join([prompt_of(spec), load_prompt("subagent")])
         return changed.compile(prompt, None, None)
+
+
+def _without_background(
+    subagents: Sequence[SubAgentSpec | AsyncSubAgent] | None, middleware: Sequence[Middleware]
+) -> tuple[Sequence[SubAgentSpec], Sequence[Middleware]]:
+    """The ordinary subagents, and the middleware with one more for those that work in the background, if there are any."""
+    given: Any = subagents or ()
+    if not isinstance(given, Sequence) or isinstance(given, str) or not any(map(is_background, given)):
+        return given, middleware
+    background = [spec for spec in given if is_background(spec)]
+    ordinary = [spec for spec in given if not is_background(spec)]
+    return ordinary, [*middleware, AsyncSubAgentMiddleware(async_subagents=background)]
 
 
 def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, recipe: _Recipe) -> list[SubAgentSpec]:

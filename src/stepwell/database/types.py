@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from stepwell.secrets.values import secret_values, without_secrets
+from stepwell.tools.background import TaskStatus
 
 Json = Mapping[str, Any]
 
@@ -112,6 +113,8 @@ class RunRequest(RunFields):
     delete_thread_after: bool = False
     """Whether this is a stateless run, whose thread is deleted when the run ends."""
     cancel_on_disconnect: bool = False
+    background: Json | None = None
+    """What a run of a background task has to know of its task and its parent (`queue/background`). Never taken from a caller."""
 
     def without_secrets(self) -> RunRequest:
         """A copy without secrets, recognised by their names: for display, and for storage once the run has ended."""
@@ -161,6 +164,28 @@ class Run:
     @property
     def finished(self) -> bool:
         return self.status in FINISHED
+
+
+@dataclass(frozen=True)
+class BackgroundTask:
+    """A subagent's task that runs on a thread of its own, as it is now."""
+
+    task_id: str
+    """Also the id of its thread."""
+    parent_thread_id: str
+    owner: str
+    agent_name: str
+    description: str
+    run_id: str
+    """Its newest run."""
+    status: TaskStatus
+    created_at: datetime
+    updated_at: datetime
+    result: str | None = None
+    error: str | None = None
+    question: str | None = None
+    """What it asks, as JSON, if it waits for an answer."""
+    spent: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

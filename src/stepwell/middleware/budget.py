@@ -20,7 +20,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired, cast
@@ -34,6 +34,7 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
@@ -46,6 +47,7 @@ from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, 
 from stepwell.middleware.turns import turn_of
 from stepwell.models.pricing import Price, price_of
 from stepwell.models.usage import label_of
+from stepwell.tools.background import SPENT_BEFORE, spent_by_tasks
 
 WARN_AT = 0.8
 CHANNEL = "spending"
@@ -153,7 +155,18 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         """What this run has spent so far."""
         turn = self._turn(state)
         stored: Spending = state.get(CHANNEL) or Spending()
-        return stored if stored.get("turn") == turn else Spending(turn=turn)
+        spent = stored if stored.get("turn") == turn else Spending(turn=turn)
+        if state.get("async_tasks"):
+            spent = _with_more(spent, spent_by_tasks(self._messages_of(state, turn)))
+        if before := _spent_before():
+            spent = _with_more(spent, before)
+        return spent
+
+    def _messages_of(self, state: Any, turn: str) -> Sequence[AnyMessage]:
+        """The messages of the turn: all of them if the limits are those of the thread."""
+        messages = state.get("messages") or ()
+        start = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].id == turn), 0)
+        return cast("Sequence[AnyMessage]", messages[start:])
 
     def _turn(self, state: Any) -> str:
         return turn_of(state.get("messages") or ()) if self._per == "run" else "thread"
@@ -235,6 +248,26 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         # To a list of results, a command for another graph, or a command whose update is not a mapping, we add a command of our own.
         several = result if isinstance(result, list) else [result]
         return cast("ToolResult", [*several, Command(update={CHANNEL: more})])
+
+
+def _with_more(spent: Spending, more: Mapping[str, float]) -> Spending:
+    """Totals with what others have spent from the same budget: background tasks of this agent, or the agent that started this task."""
+    return Spending(
+        **{
+            **spent,
+            "tokens": spent.get("tokens", 0) + int(more.get("tokens", 0)),
+            "usd": spent.get("usd", 0.0) + more.get("usd", 0.0),
+            "calls": spent.get("calls", 0) + int(more.get("calls", 0)),
+        }
+    )
+
+
+def _spent_before() -> Mapping[str, float] | None:
+    """What the agent that started this background task had spent by then; None if this run is no such task."""
+    try:
+        return cast("Mapping[str, float] | None", get_config().get("configurable", {}).get(SPENT_BEFORE))
+    except RuntimeError:  # outside of a graph
+        return None
 
 
 def _asking_message(request: ToolCallRequest) -> AnyMessage:

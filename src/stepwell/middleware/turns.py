@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from stepwell.middleware.clarify import USER_WORDS
 from stepwell.middleware.own_words import is_decided_by_person, is_own_answer, is_refusal, stands_in
+from stepwell.tools.background import is_note
 
 PATIENCE = 3
 """After this many barren steps or identical calls in a row, the model is warned."""
@@ -34,9 +35,10 @@ STUCK = "stepwell_stuck"
 
 
 def turn_of(messages: Sequence[BaseMessage]) -> str:
-    """The id of the user's last message; empty if there is none. A message that sends an agent back to work begins no turn."""
+    """The id of the user's last message; empty if there is none. A message that sends an agent back to work, and a background task that
+    reports its end, continue the turn."""
     for message in reversed(messages):
-        if message.type == "human" and message.additional_kwargs.get("lc_source") != SENT_BACK:
+        if message.type == "human" and message.additional_kwargs.get("lc_source") != SENT_BACK and not is_note(message):
             return message.id or ""
     return ""
 

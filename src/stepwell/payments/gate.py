@@ -25,6 +25,7 @@ from stepwell.payments.states import FUNDING_ID, PAYMENTS, TAKES_MONEY, TOKEN
 from stepwell.runs.gates import Arrival, Attendance, Gate, SaidUntilStopped
 from stepwell.runs.starting import RunOrder
 from stepwell.supervision import Supervisor, stop
+from stepwell.tools.background import split_graph_id
 
 if TYPE_CHECKING:  # whatever needs the extra `payments` is passed in, or imported only on a server that charges
     from stepwell.clock import Clock
@@ -106,7 +107,7 @@ class Cashier:
 
     def payments_of(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> RunPayments | None:
         """The payments object for the run's graph; None if the graph is free. The object charges only while the lease holds."""
-        if run.request.graph_id not in self.paid_graphs:
+        if split_graph_id(run.request.graph_id)[1] not in self.paid_graphs:  # a background subagent costs what its agent costs
             return None
         from stepwell.payments.meter import RunPayments
 

@@ -28,6 +28,7 @@ from stepwell.errors import InvalidRequestError, NotFoundError
 from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
+from stepwell.tools.background import split_graph_id
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
 """A random value that must never change, because otherwise every default assistant would get a different id."""
@@ -85,6 +86,10 @@ class Assistants:
 
     async def get(self, owner: str | None, assistant: str) -> Assistant:
         """An assistant by its id, or a graph's default one by the graph's name, even if the graph is no longer served."""
+        agent_name, root = split_graph_id(assistant)
+        if agent_name is not None and assistant not in self._registry.names and root in self._registry.names:
+            # A background subagent: its threads name it, so that clients can ask what it takes.
+            return replace(await self.get(owner, root), graph_id=assistant)
         given_id = None if assistant in self._registry.names else _as_id(assistant)
         try:
             return await self._records.get_assistant(owner, given_id or default_assistant_id(assistant))

@@ -47,6 +47,7 @@ from stepwell.errors import (
     find_infrastructure,
 )
 from stepwell.models.connected import RunModels, using
+from stepwell.runs.background import FindAssistant, ServerTasks
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.gates import Attendance, Gate
@@ -62,6 +63,7 @@ from stepwell.runs.usage import RunMeter, model_usage
 from stepwell.secrets.values import SECRETS_KEY
 from stepwell.state import wire
 from stepwell.state.steering import STEERING
+from stepwell.tools.background import TASKS
 from stepwell.tools.effect_journal import JOURNAL
 from stepwell.tools.rewind.journal import FILE_JOURNAL
 
@@ -111,15 +113,21 @@ class Attempt:
         callbacks: Sequence[BaseCallbackHandler] = (),
         clock: Clock | None = None,
         gates: Sequence[Gate] = (),
+        find_assistant: FindAssistant | None = None,
+        max_active: int | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
         self._run = claim.run
         self._lease = claim.lease
+        own_limit = (claim.run.request.background or {}).get("timeout_s")
+        timeout_s = min((limit for limit in (timeout_s, own_limit) if limit is not None), default=None)
         self._timeout_s = timeout_s
+        self._find_assistant, self._max_active = find_assistant, max_active
+        self._clock = clock or SystemClock()
         now = asyncio.get_running_loop().time()
         self._deadline = None if timeout_s is None else now + timeout_s
-        self._steps = StepRecorder(clock or SystemClock())
+        self._steps = StepRecorder(self._clock)
         self._meter = RunMeter(self._steps)
         self._callbacks = [self._meter, self._steps, *callbacks]
         self._gates = tuple(gates)
@@ -258,6 +266,11 @@ class Attempt:
         return None if self._deadline is None else max(self._deadline - asyncio.get_running_loop().time(), 0.0)
 
     def _too_long(self) -> TimeoutError:
+        if self._timeout_s == (self._run.request.background or {}).get("timeout_s"):
+            return TimeoutError(
+                f"The background task took longer than {self._timeout_s:g} s, the limit of its subagent (timeout_s), and was stopped. "
+                "Its thread keeps all finished steps: send it another message to go on."
+            )
         return TimeoutError(
             f"The run took longer than {self._timeout_s:g} s, the limit on this server, and was stopped. "
             "The thread keeps all finished steps: send the rest as a new message, or ask the operator for a longer --run-timeout."
@@ -284,6 +297,15 @@ class Attempt:
             SECRETS_KEY: run.request.secrets,
             STEERING: self._steering,
         }
+        if not run.request.delete_thread_after:  # a stateless run has no thread that a task could report to
+            given[TASKS] = ServerTasks(
+                self._persistence,
+                run,
+                self._lease,
+                self._clock,
+                find_assistant=self._find_assistant,
+                max_active=self._max_active,
+            )
         for attendance in self.attending:
             given |= attendance.given
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)

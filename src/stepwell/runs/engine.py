@@ -44,6 +44,7 @@ from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
 from stepwell.state import wire
 from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty, Supervisor, stop
+from stepwell.tools.background import split_graph_id
 
 logger = logging.getLogger(__name__)
 
@@ -218,6 +219,12 @@ class Engine:
         if order.webhook:
             check_webhook_url(order.webhook, self._options.webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
+        if assistant.graph_id not in self._registry.names and split_graph_id(assistant.graph_id)[0] is not None:
+            raise NotFoundError(
+                "assistant",
+                order.assistant_id,
+                "It is a background subagent: its agent starts it. Write to a task's thread as its agent.",
+            )
         await self._check_input(owner, assistant.graph_id, order)
         arrival = Arrival(
             caller=owner,
@@ -374,6 +381,8 @@ class Engine:
             callbacks=callbacks,
             clock=self._clock,
             gates=self._gates,
+            find_assistant=self._assistants.resolve,
+            max_active=self._options.max_active_runs_per_owner,
         )
         self._driving[run.run_id] = attempt
         if early := self._stop_early.pop(run.run_id, None):

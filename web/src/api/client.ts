@@ -61,6 +61,7 @@ const STATE_FIELDS = [
   "progress",
   "gcs_root_path",
   "funding_id",
+  "async_tasks",
 ];
 
 export const api = {

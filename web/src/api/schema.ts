@@ -518,6 +518,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/threads/{thread_id}/background-tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the thread's background tasks */
+        get: operations["list_background_tasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/background-tasks/{task_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a background task with its answer */
+        get: operations["get_background_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/background-tasks/{task_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a background task */
+        post: operations["cancel_background_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/commands": {
         parameters: {
             query?: never;
@@ -4552,6 +4603,68 @@ export interface components {
             /** Failed */
             failed: number;
         };
+        /**
+         * TaskResponse
+         * @description A subagent that works in the background, on a thread of its own.
+         */
+        TaskResponse: {
+            /** Task Id */
+            task_id: string;
+            /**
+             * Thread Id
+             * @description The task's own thread; the same as its id
+             */
+            thread_id: string;
+            /** Parent Thread Id */
+            parent_thread_id: string;
+            /**
+             * Run Id
+             * @description The newest run on the task's thread
+             */
+            run_id: string;
+            /** Agent Name */
+            agent_name: string;
+            /**
+             * Description
+             * @description What the task is
+             */
+            description: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "waiting" | "success" | "error" | "cancelled";
+            /**
+             * Result
+             * @description Its answer; null in lists, and until it succeeded
+             */
+            result: string | null;
+            /** Error */
+            error: string | null;
+            /**
+             * Question
+             * @description What it asks, as JSON, while it waits for an answer on its own thread
+             */
+            question: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+        };
+        /** TasksResponse */
+        TasksResponse: {
+            /**
+             * Tasks
+             * @description Oldest first
+             */
+            tasks: components["schemas"]["TaskResponse"][];
+        };
         /** TestProblem */
         TestProblem: {
             /**
@@ -6660,6 +6773,93 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_background_tasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TasksResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_background_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    cancel_background_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskResponse"];
+                };
             };
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];

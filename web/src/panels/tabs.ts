@@ -4,10 +4,10 @@
  */
 
 import { asObject } from "../state/waiting";
-import type { Step, ThreadView } from "../state/types";
+import type { Json, Step, ThreadView } from "../state/types";
 import type { Tab } from "../ui/Tabs.svelte";
 
-export type TabId = "argument" | "workspace" | "sources" | "todos" | "files" | "agents" | "steps";
+export type TabId = "argument" | "workspace" | "sources" | "todos" | "files" | "agents" | "background" | "steps";
 
 export function tabsOf(view: ThreadView): (Tab & { id: TabId })[] {
   const done = view.todos.filter((todo) => todo.status === "completed").length;
@@ -24,6 +24,7 @@ export function tabsOf(view: ThreadView): (Tab & { id: TabId })[] {
     ...has("todos", "To-dos", view.todos.length > 0, `${done}/${view.todos.length}`),
     ...has("files", "Files", files > 0, files),
     ...has("agents", "Subagents", agents > 0, agents),
+    ...has("background", "Background", holds(view.values["async_tasks"])),
     ...has("steps", "Steps", view.steps.length > 0 || view.runs.length > 0),
   ];
 }
@@ -43,6 +44,7 @@ function citedIn(view: ThreadView): number | null {
   return view.graphId === "deep_research" && answered ? 0 : null;
 }
 
+const holds = (value: Json | undefined): boolean => Object.keys(asObject(value)).length > 0;
+
 /** Something has been claimed. */
-const hasArgument = (view: ThreadView): boolean =>
-  Object.keys(asObject(asObject(view.values["argument"]).nodes)).length > 0;
+const hasArgument = (view: ThreadView): boolean => holds(asObject(view.values["argument"]).nodes);

@@ -14,14 +14,17 @@ from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
 from stepwell.database.records.erasing import refuse_if_erasing
 from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
-from stepwell.database.types import STEER, CancelAction, Run
+from stepwell.database.types import STEER, CancelAction, Json, Run
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
+
+_UNLISTED = 2
+"""`threads.temporary` of a background task's thread: it is not listed, but stays."""
 
 
 def admit(connection: Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
     """Admit a run. Also returns the runs that must be stopped for it (they are marked, not stopped yet)."""
-    _find_or_make_thread(connection, admission, now)
+    admission = _find_or_make_thread(connection, admission, now)
     inflight = _inflight(connection, admission.run.thread_id, now) if _looks_around(admission) else []
     run = settle_checkpoint(connection, admission.run, [row["run_id"] for row in inflight])
     admission = replace(admission, run=run)
@@ -38,19 +41,45 @@ def admit(connection: Connection, admission: Admission, now: float) -> tuple[Adm
     return Admitted(run), to_stop
 
 
-def _find_or_make_thread(connection: Connection, admission: Admission, now: float) -> None:
+def _find_or_make_thread(connection: Connection, admission: Admission, now: float) -> Admission:
+    """Returns the admission, with the task that its thread belongs to, if it is the thread of a background task."""
     run = admission.run
-    row = connection.execute("SELECT owner, expires_at FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
+    row = connection.execute(
+        "SELECT t.owner, b.task FROM threads AS t LEFT JOIN background_tasks AS b ON b.task_id = t.thread_id WHERE t.thread_id = ?",
+        (run.thread_id,),
+    ).fetchone()
     if row is not None and row["owner"] == run.owner:
-        return
+        return admission if row["task"] is None else _as_task(connection, admission, loads(row["task"]), now)
     if row is not None or not admission.create_thread:
         raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
     refuse_if_erasing(connection, run.thread_id)
     connection.execute(
         "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary)"
         " VALUES (?, ?, 'idle', ?, '{}', ?, ?, ?)",
-        (run.thread_id, run.owner, dumps(run.metadata), now, now, admission.temporary_thread),
+        (
+            run.thread_id,
+            run.owner,
+            dumps(run.metadata),
+            now,
+            now,
+            _UNLISTED if run.request.background else admission.temporary_thread,
+        ),
     )
+    return admission
+
+
+def _as_task(connection: Connection, admission: Admission, task: Json, now: float) -> Admission:
+    """Whoever starts a run on a task's thread, the task's graph drives it. If it answers a question, the parent is told how it ended; if
+    a person writes to the subagent, the person reads the answer."""
+    run = admission.run
+    known = run.request.background or {**task, "notify_parent": task["notify_parent"] and admission.answers is not None}
+    request = replace(run.request, graph_id=task["graph_id"], background=known)
+    names = {"graph_id": task["graph_id"], "assistant_id": run.request.assistant_id}
+    connection.execute(
+        "UPDATE background_tasks SET run_id = ?, updated_at = ? WHERE task_id = ?", (run.run_id, now, run.thread_id)
+    )
+    changed = replace(run, request=request, metadata={**run.metadata, **names})
+    return replace(admission, run=changed, thread_metadata={**(admission.thread_metadata or {}), **names})
 
 
 def _looks_around(admission: Admission) -> bool:

@@ -9,6 +9,7 @@ from stepwell.database import effect_journal, sent_messages
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.events.rows import insert_events
+from stepwell.database.queue.background import hold_wakes, wake_parent
 from stepwell.database.queue.suspects import Crash
 from stepwell.database.queue.types import HELD_UP_S
 from stepwell.database.records import interrupts
@@ -141,6 +142,8 @@ def _end_run(
     insert_webhook(connection, run, _webhook_body(connection, run, status, error, now))
     if run.request.delete_thread_after:
         connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
+    if run.request.background:
+        wake_parent(connection, run, status, error, now, paused=paused)
     end = end_event(run.run_id, status, paused=paused)
     return run_from_row(row), insert_events(connection, run.thread_id, run.run_id, [*events, end], now)
 
@@ -171,6 +174,8 @@ def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now:
     interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
     waiting = interrupts.open_interrupts(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
+    if more and waiting and hold_wakes(connection, lease.thread_id):
+        more = _has_more(connection, lease.thread_id, lease.run_id, now)
     # A run that never began does not change what the thread waits for: the error belongs to the run alone.
     as_before = outcome.nothing_ran and bool(waiting)
     connection.execute(
@@ -206,6 +211,8 @@ def _free_thread(connection: Connection, thread_id: str, run_id: str, now: float
     if row is None or row["lease_run"] not in (None, run_id):
         return
     at_rest = "interrupted" if waiting or interrupted else "error" if row["error"] else "idle"
+    if waiting:
+        hold_wakes(connection, thread_id)
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
         ("busy" if _has_more(connection, thread_id, "", now) else at_rest, interrupts_to_text(waiting), now, thread_id),

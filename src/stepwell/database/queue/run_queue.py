@@ -39,7 +39,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Seque
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from random import random
-from typing import Literal
+from typing import Literal, TypeVar
 
 from stepwell.clock import Clock
 from stepwell.database import fence, sent_messages
@@ -72,6 +72,9 @@ from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Stops = Sequence[tuple[str, CancelAction]]
 
 _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
@@ -266,6 +269,21 @@ class RunQueue:
             ask(connection, lease.thread_id, lease.run_id, interrupts, now)
 
         await self._database.write(work)
+
+    async def under_lease(self, lease: Lease, work: Callable[[Connection, float], tuple[T, Stops]]) -> T:
+        """Do work for the run that holds the lease, in its lane, and stop the runs that the work names."""
+        now = self._now()
+        self._database.require_room()
+
+        def checked(connection: Connection) -> tuple[T, list[Run], list[RunEvent]]:
+            fence.require(connection, lease)
+            result, to_stop = work(connection, now)
+            return result, *_cancel(connection, to_stop, f"by run {lease.run_id}", now)
+
+        result, stopped, events = await asyncio.wrap_future(self._database.submit(fence.in_order(lease, checked)))
+        self._tell_stopped(stopped, events)
+        self._changed.set()
+        return result
 
     async def note_shown(self, thread_id: str, *, asked_by: str | None = None, interrupt_ids: Sequence[str] = ()) -> None:
         """Note that a user who may answer has seen these interrupts: they were in a state that was read, or a client following the run

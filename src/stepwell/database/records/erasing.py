@@ -21,6 +21,7 @@ from functools import partial
 
 from stepwell.database import effect_journal
 from stepwell.database.database import SqlDatabase
+from stepwell.database.records.background import forget_tasks
 from stepwell.database.tables import Kept, installed_tables
 from stepwell.errors import ThreadBusyError
 from stepwell.sql import Connection
@@ -56,6 +57,16 @@ def refuse_if_busy(connection: Connection, thread_id: str) -> None:
         raise ThreadBusyError(
             f"Thread '{thread_id}' has a run under way. Cancel it, or wait for it to end, then delete the thread."
         )
+    working = connection.execute(
+        "SELECT b.task_id FROM background_tasks AS b JOIN runs AS r ON r.thread_id = b.task_id"
+        " WHERE b.parent_thread_id = ? AND r.status IN ('pending', 'running') LIMIT 1",
+        (thread_id,),
+    ).fetchone()
+    if working is not None:
+        raise ThreadBusyError(
+            f"Thread '{thread_id}' has a background task under way ('{working['task_id']}'). Cancel it, or wait for it to end, then "
+            "delete the thread."
+        )
 
 
 def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
@@ -74,6 +85,7 @@ def begin_erasing(connection: Connection, thread_id: str) -> None:
         "INSERT INTO erasing (thread_id, temporary) VALUES (?, ?) ON CONFLICT DO NOTHING", (thread_id, row["temporary"])
     )
     connection.execute("DELETE FROM threads WHERE thread_id = ?", (thread_id,))
+    forget_tasks(connection, thread_id)
 
 
 async def finish_erasing(database: SqlDatabase, thread_ids: Iterable[str], new_id: Callable[[], str]) -> None:

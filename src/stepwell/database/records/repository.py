@@ -12,6 +12,7 @@ from stepwell.database.records.effects import EffectRecords
 from stepwell.database.records.runs import RunRecords
 from stepwell.database.records.steering import SteeringRecords
 from stepwell.database.records.steps import StepRecords
+from stepwell.database.records.tasks import TaskRecords
 from stepwell.database.records.threads import ThreadRecords
 from stepwell.database.records.turns import TurnRecords
 from stepwell.database.records.usage import UsageRecords
@@ -29,5 +30,6 @@ class Repository(
     WaitingRecords,
     ClaimRecords,
     SteeringRecords,
+    TaskRecords,
 ):
     """`Repository(database, clock)`; see `RecordsPart` for further arguments."""

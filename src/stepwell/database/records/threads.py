@@ -171,7 +171,9 @@ class ThreadRecords(RecordsPart):
         return gone
 
     def _matching(self, owner: str | None, wanted: ThreadFilter) -> Clause:
-        listed = Clause("temporary = 0")
+        # The threads of background tasks are listed only for callers who name one, or ask for the tasks of a thread.
+        is_named = bool(wanted.ids) or "parent_thread_id" in (wanted.metadata or {})
+        listed = Clause("temporary <> 1" if is_named else "temporary = 0")
         clauses = [owned_by(owner), listed, contains(self._database.dialect, "metadata", wanted.metadata)]
         if wanted.status is not None:
             clauses.append(Clause("status = ?", (wanted.status,)))

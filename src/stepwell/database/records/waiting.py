@@ -18,7 +18,7 @@ SELECT i.*, t.metadata, r.assistant_id FROM interrupts AS i CROSS JOIN threads A
 WHERE {where} AND t.thread_id = i.thread_id ORDER BY {order} LIMIT ?
 """
 # Leaves out stateless runs, whose threads are not listed, and threads that are being erased.
-_LISTED = "EXISTS (SELECT 1 FROM threads AS l WHERE l.thread_id = i.thread_id AND l.temporary = 0)"
+_LISTED = "EXISTS (SELECT 1 FROM threads AS l WHERE l.thread_id = i.thread_id AND l.temporary <> 1)"
 _ORDER = "i.created_at NULLS FIRST, i.thread_id, i.ordinal"
 
 

@@ -26,6 +26,7 @@ from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 
 from stepwell.errors import GraphBuildError, ModelUnavailableError, NotFoundError, StepwellError
@@ -36,6 +37,7 @@ from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compil
 from stepwell.runs.graphs.inputs import input_fields
 from stepwell.runs.graphs.langgraph_json import LanggraphProject
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
+from stepwell.tools.background import split_graph_id
 from stepwell.tools.rewind.journal import has_rewind
 
 FindModels = Callable[[str | None, str | None], Awaitable[RunModels | None]]
@@ -157,6 +159,8 @@ class GraphRegistry:
                 served.problem = error
                 raise
             served.problem = None
+            if (agent_name := split_graph_id(graph_id)[0]) is not None and graph_id not in self._served:
+                built, allowed = await asyncio.to_thread(self._background_agent, graph_id, agent_name, built)
             yield bind(built, graph_id, allowed, saver, store)
 
     async def check(self, owner: str | None = None, store: BaseStore | None = None) -> None:
@@ -228,7 +232,23 @@ class GraphRegistry:
         async with self.graph(graph_id, saver=None, store=store, purpose="schema", owner=owner):
             pass
 
+    def _background_agent(self, graph_id: str, agent_name: str, graph: AnyGraph) -> _Kept:
+        """A background subagent of a served graph. It is built when a task first needs it, which takes a moment."""
+        # Imported only now: only agents with background subagents need it.
+        from stepwell.middleware.background.middleware import find_background
+
+        background = find_background(graph)
+        agent = background.agent(agent_name) if background else None
+        if not isinstance(agent, Pregel):
+            raise GraphBuildError(
+                f"{_subject(graph_id)} is gone: the agent has no background subagent '{agent_name}' that is a graph. Threads of its tasks "
+                "can be read again once the agent has it."
+            )
+        return agent, allowed_classes(agent, self._extra_classes)
+
     def _find(self, graph_id: str) -> _Served:
+        if graph_id not in self._served and (root := split_graph_id(graph_id)[1]) in self._served:
+            return self._served[root]
         if graph_id not in self._served:
             raise NotFoundError("graph", graph_id, f"Served are: {', '.join(sorted(self._served)) or 'none'}.")
         return self._served[graph_id]

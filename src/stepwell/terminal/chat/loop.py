@@ -23,6 +23,8 @@ from stepwell.terminal.dialogue.terminal import Terminal
 TITLE_CHARS = 60
 """A thread's title is the beginning of its first message."""
 
+_LOOK_AGAIN_S = 0.2
+
 NOTHING_SAID = "(The turn ended without output. This chat shows only the 'messages' of an assistant's state.)"
 NO_DEVICE = (
     "The agent is waiting for files on your device. Start the chat with --project FOLDER to let it work in a folder here."
@@ -33,6 +35,7 @@ WELCOME = "Stepwell. Type a message; /help lists the commands, Ctrl-C stops a tu
 HELP = """/files         list the agent's files
 /files PATH    show a file
 /todos         show the agent's plan
+/tasks         list background tasks; /tasks stop ID stops one, /tasks wait waits for them
 /new           start a new thread
 /threads       list the threads you can continue
 /mode NAME     what the next runs may change: plan, ask, accept_edits, or usual
@@ -193,6 +196,8 @@ class Chat:
                 self._terminal.plan(todos) if todos else self._terminal.line("No plan yet.")
             case "/files":
                 self._files(argument)
+            case "/tasks":
+                self._tasks(*argument.split(maxsplit=1))
             case "/new":
                 self._take(self._conversations.new())
                 self._terminal.line(f"Thread {self._session.thread_id}")
@@ -232,6 +237,26 @@ class Chat:
             raise
         except Exception as error:  # whatever a provider raised, the conversation can continue
             self._terminal.line(f"The question was not answered: {type(error).__name__}: {error}")
+
+    def _tasks(self, verb: str = "", task_id: str = "") -> None:
+        match verb, task_id:
+            case "", "":
+                pass
+            case "stop", name if name:
+                self._runner.run(self._session.stop_task(name))
+            case "wait", "":
+                while any(task.status in ("pending", "running") for task in self._runner.run(self._session.tasks())):
+                    self._runner.run(asyncio.sleep(_LOOK_AGAIN_S))
+                self._turn(self._session.hear_tasks(), last_answer(self._runner.run(self._session.values())) or "")
+                return
+            case _:
+                self._terminal.line("Use /tasks, /tasks stop ID or /tasks wait.")
+                return
+        lines = [
+            f"{task.task_id}  {task.agent_name}  {task.status}  {task.description[:TITLE_CHARS]}".rstrip()
+            for task in self._runner.run(self._session.tasks())
+        ]
+        self._terminal.line("\n".join(lines) or "No background tasks yet.")
 
     def _thread(self, thread_id: str) -> None:
         if not thread_id:

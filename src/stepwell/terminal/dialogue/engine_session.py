@@ -27,7 +27,7 @@ from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
-from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
+from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, TaskLine, read_part
 
 _OWNER = "you"
 _NEWEST = 20
@@ -116,6 +116,17 @@ class EngineSession:
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         thread = await self._thread()
         return tuple(OpenInterrupt(each.interrupt_id, each.value) for each in (thread.interrupts if thread else ()))
+
+    async def tasks(self) -> list[TaskLine]:
+        listed = await self._records.background_tasks(_OWNER, self._thread_id)
+        return [TaskLine(each.task_id, each.agent_name, each.status, each.description) for each in listed]
+
+    async def stop_task(self, task_id: str) -> None:
+        await self._records.background_task(_OWNER, self._thread_id, task_id)
+        await self._engine.cancel(_OWNER, task_id, None, status="all", wait=True)
+
+    def hear_tasks(self) -> AsyncGenerator[StreamPart]:
+        return self.follow()
 
     async def claim(self, interrupt_id: str) -> str | None:
         held = await self._records.claim(

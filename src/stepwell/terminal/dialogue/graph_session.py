@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from stepwell.errors import NotFoundError
-from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, ThreadLine
+from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, TaskLine, ThreadLine
 
 MODES = ("messages", "updates")
 
@@ -61,6 +61,36 @@ class GraphSession:
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         state = await self._state()
         return tuple(OpenInterrupt(each.id, _as_json(each.value)) for each in state.interrupts)
+
+    async def tasks(self) -> list[TaskLine]:
+        known = (await self.values()).get("async_tasks") or {}
+        background = self._background()
+        return [
+            TaskLine(task_id, task["agent_name"], background.look(task_id).status if background else task["status"])
+            for task_id, task in known.items()
+        ]
+
+    async def stop_task(self, task_id: str) -> None:
+        background = self._background()
+        if background is None or task_id not in ((await self.values()).get("async_tasks") or {}):
+            raise NotFoundError("background task", task_id, "List them with /tasks.")
+        background.stop(task_id)
+
+    async def hear_tasks(self) -> AsyncGenerator[StreamPart]:
+        """Nobody but us can start a run here, so we pass on what tasks have to say, each once."""
+        values, background = await self.values(), self._background()
+        said = {message.get("id") for message in values.get("messages") or ()}
+        found = [background.wake_for(task_id) for task_id in values.get("async_tasks") or {}] if background else []
+        news = [message for message in found if message is not None and message.id not in said]
+        if news:
+            async with aclosing(self._drive({"messages": news})) as parts:
+                async for part in parts:
+                    yield part
+
+    def _background(self) -> Any:
+        from stepwell.middleware.background.middleware import find_background  # as below: only with a graph in this process
+
+        return find_background(self._graph)
 
     async def claim(self, interrupt_id: str) -> None:
         """No claim is needed, because no other device can reach a thread in this process."""

@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import AbstractContextManager, aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -29,7 +30,7 @@ from stepwell.addresses import DEFAULT_URL
 from stepwell.errors import ConfigurationError, RunError
 from stepwell.settings import Settings
 from stepwell.terminal.dialogue.server_errors import as_sentences, is_uncertain, tell_of_outages
-from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
+from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, TaskLine, read_part
 
 NEWEST = 20
 _PAUSES_S = (0.5, 1.0, 2.0, 4.0)
@@ -127,6 +128,18 @@ class RemoteSession:
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         waiting = (await self._thread()).get("interrupts") or {}
         return tuple(OpenInterrupt(each["id"], each["value"]) for task in waiting.values() for each in task if each.get("id"))
+
+    async def tasks(self) -> list[TaskLine]:
+        with self._sentences():
+            listed = await self._client.http.get(f"/threads/{self._thread_id}/background-tasks")
+        return [TaskLine(each["task_id"], each["agent_name"], each["status"], each["description"]) for each in listed["tasks"]]
+
+    async def stop_task(self, task_id: str) -> None:
+        with self._sentences():
+            await self._client.http.post(f"/threads/{self._thread_id}/background-tasks/{quote(task_id)}/cancel", json=None)
+
+    def hear_tasks(self) -> AsyncGenerator[StreamPart]:
+        return self.follow()
 
     async def claim(self, interrupt_id: str) -> str | None:
         wanted = {"device_id": TERMINAL, "ttl_s": CLAIM_S}

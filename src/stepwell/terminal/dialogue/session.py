@@ -49,6 +49,16 @@ class ThreadLine:
     """Its status and title."""
 
 
+@dataclass(frozen=True)
+class TaskLine:
+    """A background task in a listing."""
+
+    task_id: str
+    agent_name: str
+    status: str
+    description: str = ""
+
+
 class RunFailedError(RunError):
     """A run failed; `kind` is the name of the error's class, `reason` its message."""
 
@@ -95,6 +105,18 @@ class Session(Protocol):
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         """The open interrupts, oldest first."""
+        ...
+
+    async def tasks(self) -> list[TaskLine]:
+        """The background tasks that the thread has started, oldest first."""
+        ...
+
+    async def stop_task(self, task_id: str) -> None:
+        """Stop a background task; `NotFoundError` or another `RunError` if there is no such task."""
+        ...
+
+    def hear_tasks(self) -> AsyncGenerator[StreamPart]:
+        """The runs in which the agent hears of tasks that have ended. A server starts them itself; they are followed."""
         ...
 
     async def claim(self, interrupt_id: str) -> str | None:

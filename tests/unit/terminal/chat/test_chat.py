@@ -221,3 +221,29 @@ def test_a_rewind_asks_first():
 
 def test_an_agent_that_keeps_nothing_says_so():
     assert "RewindMiddleware" in converse("hello\n/rewind 1\n", say("Good day."))[1]
+
+
+def test_background_tasks_are_listed_waited_for_and_heard_of():
+    model = ScriptedModel.by_agent(
+        {
+            "main": [
+                call("start_async_task", description="find it", subagent_type="researcher"),
+                say("Started."),
+                reply(lambda asked: f"Heard: {asked.messages[-1].text.splitlines()[2]}"),
+            ],
+            "researcher": [say("forty-two")],
+        }
+    )
+    spec = {"name": "researcher", "description": "finds", "system_prompt": "Find.", "mode": "background"}
+    agent = create_deep_agent(model, subagents=[spec], checkpointer=InMemorySaver())
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        typed = io.StringIO("/tasks\ngo\n/tasks\n/tasks wait\n/tasks stop\n/tasks stop nothing\n/tasks\n")
+        Chat(runner, Terminal(typed, screen), GraphConversations(agent)).converse()
+    shown = screen.getvalue()
+    assert "No background tasks yet." in shown
+    assert "  researcher  " in shown
+    assert "Heard: forty-two" in shown
+    assert "Use /tasks, /tasks stop ID or /tasks wait." in shown
+    assert "background task 'nothing'" in shown
+    assert "  researcher  success" in shown.splitlines()[-2] + shown.splitlines()[-1]

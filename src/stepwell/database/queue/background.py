@@ -1,0 +1,159 @@
+"""Background tasks in the queue: starting one, looking at it, and waking its parent. Functions of a connection, for use inside a
+transaction.
+
+```
+start ──> a thread and a pending run for the task, and a row in `background_tasks`      (in the parent's lane, under its lease)
+end ────> in the transaction of the run's ending: a row in `background_wakes` and a pending run on the parent's thread
+          the parent waits for a person's answer? Then that run is held (`HELD`) until the thread has no open question.
+```
+Rules to keep:
+- A task's id follows from the call that starts it, so a call that is repeated after a crash finds the task and starts none.
+- One run of a task wakes the parent at most once: the id of the waking run follows from the run that ended. A run that pauses for an
+  answer, or is cancelled, wakes nobody.
+- Whatever starts a run on a task's thread (the parent, an answer, a person), the task's own graph drives it (`as_task`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stepwell.database.queue import admission as admissions
+from stepwell.database.queue.types import Admission, Admitted
+from stepwell.database.records.background import STATUSES, read_answer, read_spent
+from stepwell.database.rows import dumps, from_time, loads
+from stepwell.database.types import Json, Run, RunStatus
+from stepwell.sql import Connection
+from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, wake_message, wake_run_id
+
+HELD = 253_402_214_400.0
+"""The due time of a run that waits until its thread has no open question: the last day that a date can have."""
+
+
+def start(connection: Connection, wanted: Admission, description: str, now: float) -> None:
+    """Start a task, unless it was started before. `wanted.run.request.background` says what it is."""
+    run, task = wanted.run, wanted.run.request.background
+    assert task is not None  # noqa: S101 - the caller has made it
+    if connection.execute("SELECT 1 FROM background_tasks WHERE task_id = ?", (run.thread_id,)).fetchone():
+        return
+    admissions.admit(connection, wanted, now)
+    connection.execute(
+        "INSERT INTO background_tasks (task_id, parent_thread_id, owner, agent_name, description, run_id, task, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            run.thread_id,
+            task["parent_thread_id"],
+            run.owner,
+            task["agent_name"],
+            description,
+            run.run_id,
+            dumps(task),
+            now,
+            now,
+        ),
+    )
+
+
+def has_run(connection: Connection, run_id: str) -> bool:
+    """Whether a message was sent before, with the same call."""
+    return connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)).fetchone() is not None
+
+
+def description_of(connection: Connection, task_id: str) -> Json:
+    """What each run of a task has to know."""
+    row = connection.execute("SELECT task FROM background_tasks WHERE task_id = ?", (task_id,)).fetchone()
+    return dict(loads(row["task"]))
+
+
+def open_runs(connection: Connection, owner: str, task_id: str) -> list[str]:
+    """The task's runs that are waiting or running."""
+    rows = connection.execute(
+        "SELECT run_id FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND owner = ? ORDER BY number",
+        (task_id, owner),
+    )
+    return [row["run_id"] for row in rows]
+
+
+def wake_parent(
+    connection: Connection, run: Run, status: RunStatus, error: Json | None, now: float, *, paused: bool
+) -> Admitted | None:
+    """A run of a task has ended: start the run that tells the parent, if it is to be told."""
+    task = run.request.background
+    if task is None or not task.get("notify_parent") or paused or status == "interrupted":
+        return None
+    parent_id = task["parent_thread_id"]
+    # The row is changed first, so that whatever else happens to the parent's thread at this time happens before or after.
+    parent = connection.execute(
+        "UPDATE threads SET updated_at = ? WHERE thread_id = ? AND owner = ? RETURNING interrupts, tenant",
+        (now, parent_id, run.owner),
+    ).fetchone()
+    if parent is None:
+        return None  # the parent was deleted
+    report = TaskReport(
+        STATUSES[status],
+        run.thread_id,
+        run.run_id,
+        result=read_answer(connection, run.thread_id) if status == "success" else None,
+        error=None if error is None else str(error.get("message") or error.get("error") or ""),
+        spent=read_spent(connection, run.run_id),
+    )
+    wake = _wake_run(run, task, report, now, held=parent["interrupts"] != "[]")
+    connection.execute(
+        "INSERT INTO background_wakes (run_id, wake_run, task_id, parent_thread_id) VALUES (?, ?, ?, ?)",
+        (run.run_id, wake.run_id, run.thread_id, parent_id),
+    )
+    names = {"graph_id": wake.request.graph_id, "assistant_id": wake.request.assistant_id}
+    admitted, _ = admissions.admit(connection, Admission(wake, thread_metadata=names, tenant=parent["tenant"]), now)
+    return admitted
+
+
+def hold_wakes(connection: Connection, thread_id: str) -> bool:
+    """The thread waits for a person: hold the runs that would tell it about tasks. Returns whether there were any."""
+    held = connection.execute(
+        "UPDATE runs SET due_at = ?, later = 1 WHERE thread_id = ? AND status IN ('pending', 'running') AND status = 'pending'"
+        " AND attempt = 0 AND later = 0 AND run_id IN (SELECT wake_run FROM background_wakes WHERE parent_thread_id = ?)",
+        (HELD, thread_id, thread_id),
+    )
+    return held.rowcount > 0
+
+
+def _wake_run(run: Run, task: Json, report: TaskReport, now: float, *, held: bool) -> Run:
+    configurable = {
+        name: value for name, value in (run.request.config.get("configurable") or {}).items() if name != SPENT_BEFORE
+    }
+    known = AsyncTask(
+        task_id=run.thread_id,
+        agent_name=task["agent_name"],
+        thread_id=run.thread_id,
+        run_id=run.run_id,
+        status=report.status,
+        created_at=_shown(task["created_at"]),
+        last_checked_at=_shown(now),
+        last_updated_at=_shown(now),
+    )
+    request = replace(
+        run.request,
+        graph_id=task["parent_graph_id"],
+        assistant_id=task["parent_assistant_id"],
+        input={"messages": [wake_message(known, report)], "async_tasks": {run.thread_id: known}},
+        command=None,
+        resume=None,
+        checkpoint=None,
+        config={**run.request.config, "configurable": configurable},
+        webhook=task.get("parent_webhook"),
+        background=None,
+    )
+    return Run(
+        run_id=wake_run_id(run.run_id),
+        thread_id=task["parent_thread_id"],
+        owner=run.owner,
+        request=request,
+        status="pending",
+        created_at=from_time(now),
+        updated_at=from_time(now),
+        metadata={"graph_id": request.graph_id, "assistant_id": request.assistant_id, "background_task": run.thread_id},
+        due_at=from_time(HELD) if held else None,
+    )
+
+
+def _shown(seconds: float) -> str:
+    return from_time(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,294 @@
+"""Tasks in this process, for agents that run without a server. They end with the process; a server's tasks do not.
+
+```
+start ──> a thread (sync callers), or a task on the caller's event loop (async callers) ──> rounds, one after the other
+update ─> a message in the inbox; with "interrupt", the round that is under way stops after its step
+end ────> `notify`, once for each round that was not stopped
+```
+Each task has a checkpointer in memory, so a follow-up message sees the whole conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, cast
+
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.pregel import Pregel
+
+from stepwell.errors import ToolUseError
+from stepwell.middleware.subagents.call import final_text
+from stepwell.models.usage import UsageMeter
+from stepwell.secrets.errors import words_of
+from stepwell.tools.background import ENDED, SPENT_BEFORE, AsyncTask, NewTask, TaskReport, TaskStatus, UpdateStrategy
+
+Ended = Callable[[str, str, TaskReport], None]
+"""Called with a task's id, its agent's name and how its round ended."""
+
+_LOST = "The process in which this task ran has ended, and the task with it. Start it again if it is still needed."
+_OF_PARENT = frozenset({"thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"})
+
+
+@dataclass
+class _Local:
+    """One task. Its fields change under `lock`."""
+
+    task: NewTask
+    agent: Runnable[Any, Any]
+    config: RunnableConfig
+    context: Any
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    inbox: list[tuple[str, str]] = field(default_factory=list)
+    run_id: str = ""
+    status: TaskStatus = "pending"
+    result: str | None = None
+    error: str | None = None
+    question: str | None = None
+    meter: UsageMeter = field(default_factory=UsageMeter)
+    stop: Callable[[], None] | None = None
+    """Stops the round that is under way."""
+    is_stopped: bool = False
+    is_working: bool = False
+
+    def report(self) -> TaskReport:
+        sums = self.meter.sums().values()
+        spent = {
+            "tokens": sum(each.tokens.total for each in sums),
+            "usd": sum(each.known_usd for each in sums),
+            "calls": sum(each.calls for each in sums),
+        }
+        return TaskReport(self.status, self.task.task_id, self.run_id, self.result, self.error, self.question, spent)
+
+    def begin(self) -> str | None:
+        """The next message, if there is one; otherwise the task rests."""
+        with self.lock:
+            if not self.inbox:
+                self.is_working = False
+                return None
+            self.run_id, message = self.inbox.pop(0)
+            self.status, self.result, self.error, self.question = "running", None, None, None
+            self.is_stopped, self.meter = False, UsageMeter()
+            return message
+
+    def end(self, outcome: Any) -> TaskReport | None:
+        """Note how a round ended. Returns what to tell about it; None if it was stopped."""
+        with self.lock:
+            self.stop = None
+            if self.is_stopped:
+                self.status = "cancelled"
+                return None
+            if isinstance(outcome, BaseException):
+                self.status, self.error = "error", f"{type(outcome).__name__}: {words_of(outcome)}"[:4000]
+            elif asked := outcome.get("__interrupt__"):
+                self.status, self.question = "waiting", str(asked[0].value)[:4000]
+                return None
+            else:
+                self.status, self.result = "success", final_text(self.task.agent_name, outcome)
+            return self.report()
+
+    def timed_out(self) -> TimeoutError:
+        return TimeoutError(f"the task took longer than {self.task.timeout_s:g} s and was stopped")
+
+
+class LocalTasks:
+    """The tasks of one agent in this process."""
+
+    def __init__(self, agent: Callable[[str], Runnable[Any, Any]], ended: Ended | None = None) -> None:
+        self._agent = agent
+        self._ended = ended
+        self._tasks: dict[str, _Local] = {}
+        self._saver = InMemorySaver()
+
+    def called_with(self, config: Mapping[str, Any], context: Any) -> HostHere:
+        """The host for a call of the parent's: tasks get its configuration and context."""
+        return HostHere(self, config, context)
+
+    def add(self, task: NewTask, config: Mapping[str, Any], context: Any) -> _Local | None:
+        """A new task; None if this call has started it before."""
+        if task.task_id in self._tasks:
+            return None
+        agent = self._agent(task.agent_name)
+        if isinstance(agent, Pregel):
+            agent = agent.copy(update={"checkpointer": self._saver})
+        given = config.get("configurable") or {}
+        kept = {key: value for key, value in given.items() if not key.startswith("__") and key not in _OF_PARENT}
+        own: RunnableConfig = {
+            "configurable": {**kept, "thread_id": task.task_id, SPENT_BEFORE: dict(task.spent)},
+            "metadata": {"subagent": task.agent_name, "lc_agent_name": task.agent_name, "background_task": task.task_id},
+        }
+        local = self._tasks[task.task_id] = _Local(task, agent, own, context)
+        return local
+
+    def find(self, task_id: str) -> _Local:
+        if task_id not in self._tasks:
+            raise ToolUseError(_LOST)
+        return self._tasks[task_id]
+
+    def report(self, task_id: str) -> TaskReport:
+        local = self._tasks.get(task_id)
+        return local.report() if local else TaskReport("error", task_id, "", error=_LOST)
+
+    def send(self, local: _Local, run_id: str, message: str, strategy: UpdateStrategy = "interrupt") -> bool:
+        """Put a message into a task's inbox. Returns whether somebody has to begin working on it."""
+        with local.lock:
+            if run_id == local.run_id or any(run_id == waiting for waiting, _ in local.inbox):
+                return False
+            local.inbox.append((run_id, message))
+            if local.is_working:
+                if strategy == "interrupt" and local.stop:
+                    local.is_stopped = True
+                    local.stop()
+                return False
+            local.is_working = True
+            local.run_id, local.status = run_id, "pending"
+            return True
+
+    def cancel(self, task_id: str) -> TaskReport:
+        local = self.find(task_id)
+        with local.lock:
+            local.inbox.clear()
+            if local.status not in ENDED:
+                local.is_stopped, local.status = True, "cancelled"
+            if local.stop:
+                local.stop()
+        return local.report()
+
+    def work(self, local: _Local) -> None:
+        """Work on a task's messages, in a thread, until there are none left."""
+        while (message := local.begin()) is not None:
+            stop = threading.Event()
+            local.stop = stop.set
+            try:
+                outcome: Any = _steps(local, message, stop)
+            except BaseException as error:  # told as the task's error
+                outcome = error
+            self._tell(local, local.end(outcome))
+
+    async def awork(self, local: _Local) -> None:
+        """The same on an event loop."""
+        loop = asyncio.get_running_loop()
+        while (message := local.begin()) is not None:
+            round_ = loop.create_task(_around(local, message))
+            local.stop = partial(_cancel_soon, loop, round_)
+            try:
+                outcome: Any = await round_
+            except asyncio.CancelledError:
+                local.is_stopped = True
+                outcome = None
+                if (current := asyncio.current_task()) is not None and current.cancelling():
+                    local.inbox.clear()
+            except BaseException as error:
+                outcome = error
+            self._tell(local, local.end(outcome))
+
+    def _tell(self, local: _Local, report: TaskReport | None) -> None:
+        if report is not None and local.task.notify_parent and self._ended:
+            self._ended(local.task.task_id, local.task.agent_name, report)
+
+
+class HostHere:
+    """A `TaskHost` over `LocalTasks`, for one call of the parent's."""
+
+    def __init__(self, tasks: LocalTasks, config: Mapping[str, Any], context: Any) -> None:
+        self._tasks = tasks
+        self._config = config
+        self._context = context
+
+    def start(self, task: NewTask) -> TaskReport:
+        local = self._tasks.add(task, self._config, self._context)
+        if local is not None and self._tasks.send(local, task.task_id, task.description):
+            self._in_thread(local)
+        return self._tasks.report(task.task_id)
+
+    async def astart(self, task: NewTask) -> TaskReport:
+        local = self._tasks.add(task, self._config, self._context)
+        if local is not None and self._tasks.send(local, task.task_id, task.description):
+            self._on_loop(local)
+        return self._tasks.report(task.task_id)
+
+    def look(self, tasks: Sequence[AsyncTask], *, results: bool) -> dict[str, TaskReport]:
+        return {task["task_id"]: self._tasks.report(task["task_id"]) for task in tasks}
+
+    async def alook(self, tasks: Sequence[AsyncTask], *, results: bool) -> dict[str, TaskReport]:
+        return self.look(tasks, results=results)
+
+    def update(self, task: AsyncTask, message: str, run_id: str, strategy: UpdateStrategy) -> TaskReport:
+        local = self._tasks.find(task["task_id"])
+        if self._tasks.send(local, run_id, message, strategy):
+            self._in_thread(local)
+        return TaskReport("running", task["task_id"], run_id)
+
+    async def aupdate(self, task: AsyncTask, message: str, run_id: str, strategy: UpdateStrategy) -> TaskReport:
+        local = self._tasks.find(task["task_id"])
+        if self._tasks.send(local, run_id, message, strategy):
+            self._on_loop(local)
+        return TaskReport("running", task["task_id"], run_id)
+
+    def cancel(self, task: AsyncTask) -> TaskReport:
+        return self._tasks.cancel(task["task_id"])
+
+    async def acancel(self, task: AsyncTask) -> TaskReport:
+        return self.cancel(task)
+
+    # A fresh context: the task is no part of the parent's step, which will have ended.
+
+    def _in_thread(self, local: _Local) -> None:
+        name = f"background-{local.task.agent_name}"
+        threading.Thread(target=contextvars.Context().run, args=(self._tasks.work, local), name=name, daemon=True).start()
+
+    def _on_loop(self, local: _Local) -> None:
+        working = asyncio.get_running_loop().create_task(self._tasks.awork(local), context=contextvars.Context())
+        _WORKING.add(working)
+        working.add_done_callback(_WORKING.discard)
+
+
+_WORKING: set[asyncio.Task[None]] = set()
+"""An event loop keeps only weak references to its tasks."""
+
+
+def _cancel_soon(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+    loop.call_soon_threadsafe(task.cancel)
+
+
+def _steps(local: _Local, message: str, stop: threading.Event) -> Mapping[str, Any]:
+    """One round, step by step, so that it can be stopped between two of them."""
+    agent, given, config = local.agent, {"messages": [HumanMessage(message)]}, _config(local)
+    if not isinstance(agent, Pregel):
+        return cast("Mapping[str, Any]", agent.invoke(given, config))
+    until = None if local.task.timeout_s is None else time.monotonic() + local.task.timeout_s
+    final: Mapping[str, Any] = {}
+    asked: Any = None
+    for mode, chunk in agent.stream(given, config, context=local.context, stream_mode=["values", "updates"]):
+        if mode == "values":
+            final = cast("Mapping[str, Any]", chunk)
+        asked = cast("Mapping[str, Any]", chunk).get("__interrupt__", asked)
+        if stop.is_set():
+            break
+        if until is not None and time.monotonic() > until:
+            raise local.timed_out()
+    return {**final, "__interrupt__": asked} if asked else final
+
+
+async def _around(local: _Local, message: str) -> Mapping[str, Any]:
+    agent, given, config = local.agent, {"messages": [HumanMessage(message)]}, _config(local)
+    try:
+        async with asyncio.timeout(local.task.timeout_s) as limit:
+            if not isinstance(agent, Pregel):
+                return cast("Mapping[str, Any]", await agent.ainvoke(given, config))
+            return cast("Mapping[str, Any]", await agent.ainvoke(given, config, context=local.context))
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise local.timed_out() from None
+
+
+def _config(local: _Local) -> RunnableConfig:
+    return {**local.config, "callbacks": [local.meter]}

@@ -1,0 +1,219 @@
+"""The server's host of background tasks: each is a run of its own, on a thread of its own, for any worker to drive.
+
+It is given to the graph of every run on a thread, in its config (`tools.background.TASKS`), and does nothing until a tool uses it. What it
+stores is stored in the lane of the parent's lease, after the checkpoint with the call. So a parent that is driven again after a crash
+repeats its call, and finds what the call has started.
+
+A task inherits the parent's assistant, configuration and context, and with them its user, models, workspace and mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from stepwell.clock import Clock
+from stepwell.database.persistence import Persistence
+from stepwell.database.queue import admission, background
+from stepwell.database.queue.run_queue import Stops
+from stepwell.database.queue.types import Admission
+from stepwell.database.records.background import find
+from stepwell.database.rows import to_time
+from stepwell.database.types import Assistant, BackgroundTask, Json, Lease, Run, RunRequest
+from stepwell.errors import NotFoundError
+from stepwell.middleware.approvals import PERMISSION_MODE
+from stepwell.runs.threads.titles import title_of
+from stepwell.sql import Connection
+from stepwell.tools.background import (
+    SPENT_BEFORE,
+    AsyncTask,
+    NewTask,
+    TaskReport,
+    UpdateStrategy,
+    background_graph_id,
+    split_graph_id,
+    task_id_of,
+)
+
+T = TypeVar("T")
+FindAssistant = Callable[[str | None, str], Awaitable[Assistant]]
+"""Owner, and the name of a graph or the id of an assistant -> the assistant."""
+
+
+class ServerTasks:
+    """A `TaskHost` for one attempt at a run. Made on the engine's event loop; its sync half waits for that loop."""
+
+    def __init__(
+        self,
+        persistence: Persistence,
+        run: Run,
+        lease: Lease,
+        clock: Clock,
+        *,
+        find_assistant: FindAssistant | None = None,
+        max_active: int | None = None,
+    ) -> None:
+        self._persistence = persistence
+        self._run = run
+        self._lease = lease
+        self._clock = clock
+        self._find_assistant = find_assistant
+        self._max_active = max_active
+        self._loop = asyncio.get_running_loop()
+
+    async def astart(self, task: NewTask) -> TaskReport:
+        served = await self._served(task)
+        known = self._describe(task, served)
+        run = self._new_run(task.task_id, task_id_of(f"{task.task_id}/first"), task.description, known, served, task.spent)
+        wanted = self._admission(run, known, title_of(run.request.input))
+
+        def work(connection: Connection, now: float) -> tuple[None, Stops]:
+            background.start(connection, self._in_turn(connection, wanted), task.description, now)
+            return None, ()
+
+        await self._persistence.queue.under_lease(self._lease, work)
+        return (await self._look([task.task_id], results=False))[task.task_id]
+
+    async def alook(self, tasks: Sequence[AsyncTask], *, results: bool) -> dict[str, TaskReport]:
+        return await self._look([task["task_id"] for task in tasks], results=results)
+
+    async def aupdate(self, task: AsyncTask, message: str, run_id: str, strategy: UpdateStrategy) -> TaskReport:
+        task_id = task["task_id"]
+        stored = (await self._find([task_id], results=False)).get(task_id)
+        if stored is None:
+            raise NotFoundError("task", task_id, "It was deleted. Start another one.")
+        known = {**await self._stored(task_id), "notify_parent": True}
+        run = replace(self._new_run(task_id, run_id, message, known, None, {}), multitask_strategy=strategy)
+        wanted = self._admission(run, known, None)
+
+        def work(connection: Connection, now: float) -> tuple[None, Stops]:
+            if background.has_run(connection, run_id):
+                return None, ()
+            _, to_stop = admission.admit(connection, self._in_turn(connection, wanted), now)
+            return None, to_stop
+
+        await self._persistence.queue.under_lease(self._lease, work)
+        return TaskReport("running", task_id, run_id)
+
+    async def acancel(self, task: AsyncTask) -> TaskReport:
+        task_id, owner = task["task_id"], self._run.owner
+
+        def work(connection: Connection, now: float) -> tuple[None, Stops]:
+            return None, [(run_id, "interrupt") for run_id in background.open_runs(connection, owner, task_id)]
+
+        before = (await self._look([task_id], results=False)).get(task_id)
+        if before is None:
+            raise NotFoundError("task", task_id, "It was deleted.")
+        await self._persistence.queue.under_lease(self._lease, work)
+        return before if before.status in ("success", "error") else replace(before, status="cancelled")
+
+    # The same for sync tools, which run in threads.
+
+    def start(self, task: NewTask) -> TaskReport:
+        return self._wait(self.astart(task))
+
+    def look(self, tasks: Sequence[AsyncTask], *, results: bool) -> dict[str, TaskReport]:
+        return self._wait(self.alook(tasks, results=results))
+
+    def update(self, task: AsyncTask, message: str, run_id: str, strategy: UpdateStrategy) -> TaskReport:
+        return self._wait(self.aupdate(task, message, run_id, strategy))
+
+    def cancel(self, task: AsyncTask) -> TaskReport:
+        return self._wait(self.acancel(task))
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _served(self, task: NewTask) -> Assistant | None:
+        """The assistant of a task that is a served graph; None for a subagent of the parent."""
+        if task.graph_id is None:
+            return None
+        if self._find_assistant is None:
+            raise NotFoundError("graph", task.graph_id, "Nothing else is served here.")
+        return await self._find_assistant(self._run.owner, task.graph_id)
+
+    def _describe(self, task: NewTask, served: Assistant | None) -> dict[str, Any]:
+        """What every run of the task has to know (`RunRequest.background`)."""
+        request = self._run.request
+        _, root = split_graph_id(request.graph_id)
+        return {
+            "agent_name": task.agent_name,
+            "graph_id": served.graph_id if served else background_graph_id(task.agent_name, root),
+            "assistant_id": served.assistant_id if served else request.assistant_id,
+            "parent_thread_id": self._run.thread_id,
+            "parent_graph_id": request.graph_id,
+            "parent_assistant_id": request.assistant_id,
+            "parent_webhook": request.webhook,
+            "webhook": task.webhook,
+            "notify_parent": task.notify_parent,
+            "timeout_s": task.timeout_s,
+            "created_at": to_time(self._clock.now()),
+        }
+
+    def _new_run(
+        self, task_id: str, run_id: str, message: str, known: Json, served: Assistant | None, spent: Mapping[str, float]
+    ) -> Run:
+        now = self._clock.now()
+        request = self._run.request
+        config, context = (request.config, request.context) if served is None else _of_served(request, served)
+        if spent:
+            config = {**config, "configurable": {**(config.get("configurable") or {}), SPENT_BEFORE: dict(spent)}}
+        return Run(
+            run_id=run_id,
+            thread_id=task_id,
+            owner=self._run.owner,
+            request=RunRequest(
+                known["assistant_id"],
+                known["graph_id"],
+                input={"messages": [{"type": "human", "content": message, "id": run_id}]},
+                config=config,
+                context=context,
+                stream_modes=request.stream_modes,
+                stream_subgraphs=request.stream_subgraphs,
+                durability=request.durability,
+                webhook=known["webhook"],
+                background=known,
+            ),
+            status="pending",
+            created_at=now,
+            updated_at=now,
+            metadata={
+                "graph_id": known["graph_id"],
+                "assistant_id": known["assistant_id"],
+                "subagent_name": known["agent_name"],
+                "parent_thread_id": known["parent_thread_id"],
+            },
+        )
+
+    def _admission(self, run: Run, known: Json, title: str | None) -> Admission:
+        names = {"graph_id": known["graph_id"], "assistant_id": known["assistant_id"]}
+        return Admission(run, create_thread=True, thread_metadata=names, title=title, max_active=self._max_active)
+
+    def _in_turn(self, connection: Connection, wanted: Admission) -> Admission:
+        """A task waits for its turn like a run of its parent's."""
+        row = connection.execute("SELECT tenant FROM runs WHERE run_id = ?", (self._run.run_id,)).fetchone()
+        return replace(wanted, tenant=row["tenant"])
+
+    async def _look(self, task_ids: Sequence[str], *, results: bool) -> dict[str, TaskReport]:
+        return {task_id: _report(task) for task_id, task in (await self._find(task_ids, results=results)).items()}
+
+    async def _find(self, task_ids: Sequence[str], *, results: bool) -> dict[str, BackgroundTask]:
+        owner = self._run.owner
+        return await self._persistence.database.read(lambda connection: find(connection, owner, task_ids, results=results))
+
+    async def _stored(self, task_id: str) -> Json:
+        return await self._persistence.database.read(lambda connection: background.description_of(connection, task_id))
+
+
+def _of_served(request: RunRequest, served: Assistant) -> tuple[Json, Json | None]:
+    """The configuration of another graph's assistant, with what the server has fixed for the parent, and with the parent's mode."""
+    ours = request.config.get("configurable") or {}
+    fixed = {name: value for name, value in ours.items() if name.startswith("__") or name == PERMISSION_MODE}
+    configurable = {**(served.config.get("configurable") or {}), **fixed}
+    return {**served.config, "configurable": configurable}, served.context or None
+
+
+def _report(task: BackgroundTask) -> TaskReport:
+    return TaskReport(task.status, task.task_id, task.run_id, task.result, task.error, task.question, task.spent)

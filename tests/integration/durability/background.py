@@ -1,0 +1,49 @@
+"""An agent that starts two background tasks for each message, and sends one of an earlier message's tasks more work."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+from langchain_core.tools import tool
+
+from stepwell import create_deep_agent
+from stepwell.testing import Asked, ScriptedModel, call, calls, say
+
+
+@tool
+async def work(what: str) -> str:
+    """Work for a moment."""
+    await asyncio.sleep(0.05)
+    return f"worked on {what}"
+
+
+def _start(description: str) -> Any:
+    return call("start_async_task", description=description, subagent_type="worker")
+
+
+def _main(asked: Asked) -> Any:
+    last = asked.messages[-1]
+    if last.type == "tool":
+        return say("told them")
+    if last.text.startswith("Background task"):
+        return say(f"heard of {last.text.split()[2]}")
+    verb, mark = last.text.split()
+    known = re.findall(r"Launched async subagent. task_id: (\S+)", "\n".join(message.text for message in asked.messages))
+    if verb == "more" and known:
+        return call("update_async_task", task_id=known[0], message=mark)
+    return calls(_start(f"{mark}-one"), _start(f"{mark}-two"))
+
+
+def _worker(asked: Asked) -> Any:
+    last = asked.messages[-1]
+    return say(f"done: {last.text}") if last.type == "tool" else call("work", what=last.text)
+
+
+def background() -> Any:
+    return create_deep_agent(
+        ScriptedModel.answering(lambda asked: _worker(asked) if asked.agent == "worker" else _main(asked), remember=0),
+        [work],
+        subagents=[{"name": "worker", "description": "works", "system_prompt": "You work.", "mode": "background"}],
+    )

@@ -1,0 +1,114 @@
+"""An agent with background subagents, which does what its user writes: `start`, `start twice`, `ask`, `cancel`, `update`, `check`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+from langchain_core.tools import tool
+
+from stepwell import BudgetMiddleware, create_deep_agent
+from stepwell.testing import Asked, ScriptedModel, call, calls, say
+
+RELEASED: set[str] = set()
+"""Words whose waiting has an end; the tests add to it."""
+
+
+@tool
+async def wait_for(word: str) -> str:
+    """Wait for a word."""
+    while word not in RELEASED:  # noqa: ASYNC110 - the tests add to it from other loops
+        await asyncio.sleep(0.01)
+    return f"{word} came"
+
+
+@tool
+def change(what: str) -> str:
+    """Change something."""
+    return f"changed {what}"
+
+
+def _start(description: str, agent: str = "researcher") -> Any:
+    return call("start_async_task", description=description, subagent_type=agent)
+
+
+def _main(asked: Asked) -> Any:
+    last = asked.messages[-1]
+    if last.type == "tool":
+        return say(f"done: {last.text}")
+    words = last.text.split()
+    if "Background" in words[:1]:
+        return say(f"heard of {words[2]}")
+    known = re.findall(r"task_id: (\S+)", "\n".join(message.text for message in asked.messages if message.type == "tool"))
+    match words:
+        case ["start", *rest]:
+            return _start(" ".join(rest) or "answer")
+        case ["twice"]:
+            return calls(_start("answer one"), _start("answer two"))
+        case ["served"]:
+            return _start("answer", "other")
+        case ["question"]:
+            return call("change", what="the parent's")
+        case ["check"]:
+            return call("check_async_task", task_id=known[-1])
+        case ["cancel"]:
+            return call("cancel_async_task", task_id=known[-1])
+        case ["update", *rest]:
+            return call("update_async_task", task_id=known[-1], message=" ".join(rest))
+    return say("what?")
+
+
+def _researcher(asked: Asked) -> Any:
+    last = asked.messages[-1]
+    if last.type == "tool":
+        return say(f"found: {last.text}")
+    match last.text.split():
+        case ["wait", word]:
+            return call("wait_for", word=word)
+        case ["change"]:
+            return call("change", what="the task's")
+        case ["fail"]:
+            raise ValueError("it cannot be done")
+    return say(f"answer to: {last.text}")
+
+
+def _answer(asked: Asked) -> Any:
+    return _researcher(asked) if asked.agent == "researcher" else _main(asked)
+
+
+RESEARCHER: Any = {
+    "name": "researcher",
+    "description": "looks things up",
+    "system_prompt": "You look things up.",
+    "mode": "background",
+    "timeout_s": 600,
+}
+
+
+def parent() -> Any:
+    return create_deep_agent(
+        ScriptedModel.answering(_answer, usage=(10, 1)),
+        [wait_for, change],
+        subagents=[RESEARCHER, {"name": "other", "description": "another graph", "graph_id": "other"}],
+        interrupt_on={"change": True},
+    )
+
+
+def hurried() -> Any:
+    return create_deep_agent(
+        ScriptedModel.answering(_answer, usage=(10, 1)), [wait_for], subagents=[{**RESEARCHER, "timeout_s": 0.3}]
+    )
+
+
+def thrifty() -> Any:
+    return create_deep_agent(
+        ScriptedModel.answering(_answer, usage=(10, 1)),
+        [wait_for],
+        subagents=[RESEARCHER],
+        middleware=[BudgetMiddleware(max_model_calls=3)],
+    )
+
+
+def other() -> Any:
+    return create_deep_agent(ScriptedModel.answering(lambda asked: say("from another graph")), name="other")

@@ -1,0 +1,264 @@
+"""Background tasks on a server: runs of their own, which wake their parent once, on SQLite and on Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepwell.clock import SystemClock
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.records.background import of_parent
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import BackgroundTask
+from stepwell.errors import ThreadBusyError
+from stepwell.runs.assistants import Assistants
+from stepwell.runs.engine import Engine, EngineOptions
+from stepwell.runs.graphs.registry import GraphRegistry
+
+from . import background_graphs
+from .conftest import OWNER, Runs
+
+GRAPHS = ("parent", "hurried", "thrifty", "other")
+PATIENCE_S = 120.0
+APPROVE = {"decisions": [{"type": "approve"}]}
+
+Open = Callable[[], AbstractAsyncContextManager[Runs]]
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    url = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Runs]:
+        clock = SystemClock()
+        persistence: Any = PostgresPersistence(url) if url else EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock)
+        async with persistence:
+            specs = {name: f"tests.integration.runs.background_graphs:{name}" for name in GRAPHS}
+            registry = GraphRegistry.from_specs(specs, tmp_path)
+            assistants = Assistants(persistence.records, registry, clock, new_id)
+            await assistants.install_defaults()
+            options = EngineOptions(drain_s=0.0)
+            async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, options=options) as engine:
+                yield Runs(engine, persistence, registry)
+
+    return opened
+
+
+@pytest.fixture
+async def runs(opening: Open) -> AsyncIterator[Runs]:
+    background_graphs.RELEASED.clear()
+    async with opening() as opened:
+        yield opened
+
+
+async def say(runs: Runs, thread_id: str, text: str, assistant: str = "parent", **more: Any) -> Any:
+    given = {"messages": [{"role": "user", "content": text}]}
+    return await runs.result(await runs.start(assistant, thread_id, input=given, **more))
+
+
+async def tasks_of(runs: Runs, thread_id: str) -> list[BackgroundTask]:
+    return await runs.persistence.database.read(lambda connection: of_parent(connection, thread_id))
+
+
+async def until(fact: Callable[[], Any], what: str) -> Any:
+    """Wait for a fact of the database."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not (found := await fact()):  # noqa: ASYNC110 - nobody announces it
+                await asyncio.sleep(0.02)
+            return found
+    except TimeoutError:
+        raise AssertionError(f"never came to pass: {what}") from None
+
+
+async def texts(runs: Runs, thread_id: str, kind: str) -> list[str]:
+    values = (await runs.thread(thread_id)).values or {}
+    return [message["content"] for message in values.get("messages", ()) if message["type"] == kind]
+
+
+async def heard(runs: Runs, thread_id: str, times: int) -> list[str]:
+    async def fact() -> Any:
+        thread = await runs.thread(thread_id)
+        said = [text for text in await texts(runs, thread_id, "ai") if text.startswith("heard of")]
+        return thread.status == "idle" and len(said) >= times and said
+
+    said: list[str] = await until(fact, f"the parent is woken {times} times")
+    return said
+
+
+async def test_a_task_is_a_run_on_its_own_thread_and_wakes_its_parent_once(runs: Runs, thread_id: str) -> None:
+    final = await say(runs, thread_id, "start")
+    (task,) = await tasks_of(runs, thread_id)
+    assert final["async_tasks"][task.task_id]["run_id"] == task.run_id
+    assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
+    told = (await texts(runs, thread_id, "human"))[-1]
+    assert "answer to: answer" in told
+    thread = await runs.thread(task.task_id)
+    assert thread.metadata["subagent_name"] == "researcher"
+    assert thread.metadata["parent_thread_id"] == thread_id
+    assert thread.metadata["graph_id"] == "researcher@parent"
+    state = (await runs.thread(thread_id)).values
+    assert state is not None
+    assert state["async_tasks"][task.task_id]["status"] == "success"
+
+
+async def test_the_threads_of_tasks_are_listed_only_by_their_parent(runs: Runs, thread_id: str) -> None:
+    from stepwell.database.records.types import Page, ThreadFilter
+
+    await say(runs, thread_id, "start")
+    (task,) = await tasks_of(runs, thread_id)
+    records = runs.persistence.records
+    listed = await records.search_threads(OWNER, ThreadFilter(), Page(limit=10))
+    assert [thread.thread_id for thread in listed] == [thread_id]
+    found = await records.search_threads(OWNER, ThreadFilter(metadata={"parent_thread_id": thread_id}), Page(limit=10))
+    assert [thread.thread_id for thread in found] == [task.task_id]
+    named = await records.search_threads(OWNER, ThreadFilter(ids=[task.task_id]), Page(limit=10))
+    assert [thread.thread_id for thread in named] == [task.task_id]
+
+
+async def test_two_tasks_at_once_wake_the_parent_twice(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "twice")
+    one, two = await tasks_of(runs, thread_id)
+    assert sorted(await heard(runs, thread_id, 2)) == sorted([f"heard of {one.task_id}", f"heard of {two.task_id}"])
+
+
+async def test_a_task_goes_on_while_the_parent_talks_and_is_checked(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    final = await say(runs, thread_id, "check")
+    assert '"status": "running"' in final["messages"][-1]["content"] or '"pending"' in final["messages"][-1]["content"]
+    background_graphs.RELEASED.add("tea")
+    await heard(runs, thread_id, 1)
+    final = await say(runs, thread_id, "check")
+    assert "found: tea came" in final["messages"][-1]["content"]
+
+
+async def test_a_task_is_cancelled_and_wakes_nobody(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait never")
+    final = await say(runs, thread_id, "cancel")
+    assert "Cancelled" in final["messages"][-1]["content"]
+
+    async def fact() -> bool:
+        return (await tasks_of(runs, thread_id))[0].status == "cancelled"
+
+    await until(fact, "the task is cancelled")
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+    assert [text for text in await texts(runs, thread_id, "ai") if "heard" in text] == []
+
+
+async def test_another_message_interrupts_the_task_which_then_wakes_once(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait never")
+    await say(runs, thread_id, "update something else")
+    (task,) = await tasks_of(runs, thread_id)
+    assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
+    assert "answer to: something else" in (await texts(runs, thread_id, "human"))[-1]
+    assert await texts(runs, task.task_id, "human") == ["wait never", "something else"]
+
+
+async def test_a_task_that_fails_says_why(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start fail")
+    await heard(runs, thread_id, 1)
+    told = (await texts(runs, thread_id, "human"))[-1]
+    assert "failed" in told
+    assert "it cannot be done" in told
+
+
+async def test_a_task_that_takes_too_long_is_stopped(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait never", "hurried")
+    await heard(runs, thread_id, 1)
+    assert "took longer than 0.3 s" in (await texts(runs, thread_id, "human"))[-1]
+
+
+async def test_a_task_that_waits_for_a_person_wakes_its_parent_after_the_answer(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start change")
+    (task,) = await tasks_of(runs, thread_id)
+
+    async def waits() -> Any:
+        return (await tasks_of(runs, thread_id))[0].status == "waiting" and (await runs.thread(task.task_id)).interrupts
+
+    question = (await until(waits, "the task asks"))[0]
+    assert [text for text in await texts(runs, thread_id, "ai") if "heard" in text] == []
+    # The person answers with the parent's assistant; the task's own graph goes on all the same.
+    await runs.result(await runs.start("parent", task.task_id, command={"resume": {question.interrupt_id: APPROVE}}))
+    await heard(runs, thread_id, 1)
+    assert "found: changed the task's" in (await texts(runs, thread_id, "human"))[-1]
+
+
+async def test_a_person_who_writes_to_the_subagent_gets_its_answer_and_the_parent_sleeps(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start")
+    (task,) = await tasks_of(runs, thread_id)
+    await heard(runs, thread_id, 1)
+    final = await say(runs, task.task_id, "more")
+    assert final["messages"][-1]["content"] == "answer to: more"
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+    assert len(await heard(runs, thread_id, 1)) == 1
+
+
+async def test_a_wake_waits_until_the_parent_s_question_is_answered(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    await say(runs, thread_id, "question")
+    assert (await runs.thread(thread_id)).status == "interrupted"
+    background_graphs.RELEASED.add("tea")
+
+    async def ended() -> bool:
+        return (await tasks_of(runs, thread_id))[0].status == "success"
+
+    await until(ended, "the task ends")
+    thread = await runs.thread(thread_id)
+    assert thread.status == "interrupted"
+    assert len(thread.interrupts) == 1
+    resume = {thread.interrupts[0].interrupt_id: APPROVE}
+    await runs.result(await runs.start("parent", thread_id, command={"resume": resume}))
+    await heard(runs, thread_id, 1)
+    said = await texts(runs, thread_id, "ai")
+    assert said.index("done: changed the parent's") < len(said) - 1
+
+
+async def test_a_served_graph_can_be_a_background_subagent(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "served")
+    (task,) = await tasks_of(runs, thread_id)
+    await heard(runs, thread_id, 1)
+    assert "from another graph" in (await texts(runs, thread_id, "human"))[-1]
+    assert (await runs.thread(task.task_id)).metadata["graph_id"] == "other"
+
+
+async def test_tasks_share_the_budget_of_the_turn(runs: Runs, thread_id: str) -> None:
+    """Two calls of the parent and one of the task use it up: the parent's next run, which continues the turn, has none left."""
+    await say(runs, thread_id, "start", "thrifty")
+
+    async def stopped() -> Any:
+        said = await texts(runs, thread_id, "ai")
+        return (await runs.thread(thread_id)).status == "idle" and "used up" in said[-1] and said
+
+    assert "3 model calls" in (await until(stopped, "the budget is used up"))[-1]
+
+
+async def test_a_thread_with_a_task_under_way_is_not_deleted(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    (task,) = await tasks_of(runs, thread_id)
+    with pytest.raises(ThreadBusyError, match=task.task_id):
+        await runs.persistence.records.delete_thread(OWNER, thread_id)
+    background_graphs.RELEASED.add("tea")
+    await heard(runs, thread_id, 1)
+    await runs.persistence.records.delete_thread(OWNER, thread_id)
+    assert task.task_id in await runs.persistence.records.delete_expired_threads()
+
+
+async def test_a_restart_loses_no_task(opening: Open, thread_id: str) -> None:
+    background_graphs.RELEASED.clear()
+    async with opening() as runs:
+        await say(runs, thread_id, "start wait tea")
+    async with opening() as runs:
+        background_graphs.RELEASED.add("tea")
+        await heard(runs, thread_id, 1)
+        assert len(await tasks_of(runs, thread_id)) == 1
