@@ -14,6 +14,7 @@ SUITES = {
     "skills": (("middleware/test_skills_middleware.py", "middleware/test_skills_middleware_async.py"), 100, 105),
     "memory": (("middleware/test_memory_middleware.py", "middleware/test_memory_middleware_async.py"), 50, 55),
     "permissions": (("test_permissions.py",), 110, 120),
+    "subagents": (("test_subagents.py",), 32, 36),
 }
 """The files of each part, how many test functions we want to pass, and how many there are."""
 

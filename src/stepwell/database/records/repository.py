@@ -11,6 +11,7 @@ from stepwell.database.records.claims import ClaimRecords
 from stepwell.database.records.effects import EffectRecords
 from stepwell.database.records.runs import RunRecords
 from stepwell.database.records.steps import StepRecords
+from stepwell.database.records.subagents import SubAgentRecords
 from stepwell.database.records.threads import ThreadRecords
 from stepwell.database.records.turns import TurnRecords
 from stepwell.database.records.usage import UsageRecords
@@ -24,6 +25,7 @@ class Repository(
     UsageRecords,
     EffectRecords,
     StepRecords,
+    SubAgentRecords,
     TurnRecords,
     WaitingRecords,
     ClaimRecords,
