@@ -90,7 +90,7 @@ def transcript_at(saved: CheckpointTuple) -> Steps[Reading, Transcript]:
     written = [value for _, channel, value in saved.pending_writes or () if channel == MESSAGES]
     before = values.pop(MESSAGES, None)
     messages = reduce_messages(before if isinstance(before, list) else [], [*([given] if given else []), *written])
-    facts: Mapping[str, Any] = saved.metadata  # type: ignore[assignment]  # with the keys that the call has added
+    facts: Mapping[str, Any] = saved.metadata
     return Transcript(
         task_id=str(facts.get(CALL_ID) or ""),
         name=str(facts.get(NAME) or ""),
