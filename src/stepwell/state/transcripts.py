@@ -50,6 +50,13 @@ class Transcript:
         """The messages from the first task on. A fork's conversation begins with its parent's."""
         return self.messages[own_start(self.messages) :]
 
+    @property
+    def task(self) -> str:
+        """What the subagent was asked, in this call."""
+        wanted = task_message_id(self.task_id)
+        given = (message for message in self.messages if message.id == wanted)
+        return next(given, self.messages[0]).text if self.messages else ""
+
 
 def task_message_id(call_id: str) -> str:
     """The id of the message that gives a subagent its task; the same each time the call is driven."""

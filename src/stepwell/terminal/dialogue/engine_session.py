@@ -27,7 +27,16 @@ from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
-from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
+from stepwell.terminal.dialogue.session import (
+    CLAIM_S,
+    TERMINAL,
+    OpenInterrupt,
+    RunFailedError,
+    StreamPart,
+    SubAgentLine,
+    read_part,
+)
+from stepwell.terminal.dialogue.stored_subagents import stored_messages, stored_subagents
 
 _OWNER = "you"
 _NEWEST = 20
@@ -78,6 +87,7 @@ class EngineSession:
 
     def __init__(self, opened: OpenEngine, thread_id: str, modes: Sequence[str]) -> None:
         self._engine = opened.engine
+        self._persistence = opened.persistence
         self._records = opened.persistence.records
         self._graph_id = opened.graph_id
         self._thread_id = thread_id
@@ -116,6 +126,12 @@ class EngineSession:
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         thread = await self._thread()
         return tuple(OpenInterrupt(each.interrupt_id, each.value) for each in (thread.interrupts if thread else ()))
+
+    async def subagents(self) -> list[SubAgentLine]:
+        return await stored_subagents(self._persistence.saver(None), self._thread_id)
+
+    async def subagent_messages(self, task_id: str) -> list[Mapping[str, Any]]:
+        return await stored_messages(self._persistence.saver(None), self._thread_id, task_id)
 
     async def claim(self, interrupt_id: str) -> str | None:
         held = await self._records.claim(

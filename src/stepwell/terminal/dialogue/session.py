@@ -49,6 +49,16 @@ class ThreadLine:
     """Its status and title."""
 
 
+@dataclass(frozen=True)
+class SubAgentLine:
+    """A task of a subagent in a listing."""
+
+    task_id: str
+    name: str
+    about: str
+    """The task, and how it stands."""
+
+
 class RunFailedError(RunError):
     """A run failed; `kind` is the name of the error's class, `reason` its message."""
 
@@ -95,6 +105,14 @@ class Session(Protocol):
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         """The open interrupts, oldest first."""
+        ...
+
+    async def subagents(self) -> list[SubAgentLine]:
+        """The tasks that the thread's agent gave to subagents, oldest first."""
+        ...
+
+    async def subagent_messages(self, task_id: str) -> list[Mapping[str, Any]]:
+        """What was said in a task, oldest first. `NotFoundError` or `RunError` if nothing is stored of it."""
         ...
 
     async def claim(self, interrupt_id: str) -> str | None:
