@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from stepwell.models.routing import ModelRoutes
     from stepwell.payments.middleware import CashuPaymentMiddleware
     from stepwell.state import DeepAgentState, compact
+    from stepwell.state.transcripts import Transcript, alist_transcripts, aread_transcript, list_transcripts, read_transcript
     from stepwell.workspace.middleware import ConfigToStateMiddleware, GCSRuntimeMiddleware
 
 __version__ = "0.1.0"
@@ -110,6 +111,13 @@ _HOMES = {
     "stepwell.workspace.middleware": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
+    "stepwell.state.transcripts": (
+        "Transcript",
+        "alist_transcripts",
+        "aread_transcript",
+        "list_transcripts",
+        "read_transcript",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -17,6 +17,7 @@ from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.threads import owned_thread
 from stepwell.database.rows import from_time
 from stepwell.sql import Connection, Row
+from stepwell.state.compact import NOT_A_RESULT
 from stepwell.state.transcripts import CALL_ID, CONTINUES, NAME, depth_of
 
 _PLACES = """
@@ -42,6 +43,7 @@ _USED = """
 SELECT namespace, COUNT(*) AS calls, SUM(input_tokens) AS input, SUM(output_tokens) AS output, SUM(cost_usd) AS cost FROM steps
 WHERE thread_id = ? AND kind = 'model' AND namespace <> '' GROUP BY namespace
 """
+_WRITTEN = "SELECT channel FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
 _ACTIVE = "SELECT run_id FROM runs WHERE thread_id = ? AND status IN ('pending', 'running')"
 
 SubAgentStatus = Literal["running", "interrupted", "success", "error"]
@@ -85,7 +87,10 @@ class SubAgentRecords(RecordsPart):
             active = {row["run_id"] for row in connection.execute(_ACTIVE, (thread_id,))}
             used = {row["namespace"]: row for row in connection.execute(_USED, (thread_id,))}
             for place in _places(connection, thread_id):
-                tasks[place.task_id] = _merge(tasks.get(place.task_id), place, active, used.get(place.namespace))
+                task = _merge(tasks.get(place.task_id), place, active, used.get(place.namespace))
+                if task.status in ("running", "interrupted") and _has_result(connection, thread_id, place):
+                    task = replace(task, status="success")
+                tasks[place.task_id] = task
             return sorted(tasks.values(), key=lambda task: (task.started_at, task.task_id), reverse=True)
 
         return await self._database.read(work)
@@ -129,6 +134,15 @@ def _places(connection: Connection, thread_id: str) -> Iterator[_Place]:
             if known is None or _order(place) > _order(known):
                 chosen[call_id] = place
     yield from chosen.values()
+
+
+def _has_result(connection: Connection, thread_id: str, place: _Place) -> bool:
+    """Whether the task that made the call has written its result. A killed process may not have recorded the step."""
+    parts = [part for part in place.namespace.split("|") if not part.isdigit()]
+    above, task_id = "|".join(parts[:-1]), parts[-1].partition(":")[2]
+    checkpoint_id = (place.metadata.get("parents") or {}).get(above)
+    rows = connection.execute(_WRITTEN, (thread_id, above, checkpoint_id, task_id)).fetchall() if checkpoint_id else []
+    return any(row["channel"] not in NOT_A_RESULT for row in rows)
 
 
 def _order(place: _Place) -> tuple[int, str]:
