@@ -68,7 +68,9 @@ class TaskArgs(BaseModel):
 
 
 class ContinuingTaskArgs(TaskArgs):
-    task_id: str | None = Field(None, description="of an earlier task, to continue it: the subagent remembers that task")
+    task_id: str | SkipJsonSchema[None] = Field(
+        None, description="of an earlier task, to continue it: the subagent remembers that task"
+    )
 
 
 class SubAgentMiddleware(RequestMiddleware):
