@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
 from tests.integration.server.conftest import Server, serve
 
 from stepwell.agent import create_deep_agent
+from stepwell.errors import NotFoundError
 from stepwell.middleware import SubAgent
+from stepwell.terminal.dialogue.remote_session import RemoteSession, ServerLine
 from stepwell.testing import ScriptedModel, call, calls, each_run, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -128,3 +132,34 @@ async def test_messages_that_retention_has_deleted_are_said_to_be_gone(server: S
     gone = await server.http.get(f"/threads/{thread}/subagents/{listed[0]['task_id']}/messages")
     assert gone.status_code == 404
     assert "Retention has deleted them" in gone.json()["detail"]
+
+
+async def test_postgres_gives_the_same(tmp_path: Path, postgres_url: str):
+    from stepwell.database.postgres.persistence import PostgresPersistence
+
+    async with serve(tmp_path, graphs={"agent": _agent()}, persistence=PostgresPersistence(postgres_url)) as on_postgres:
+        await test_tasks_are_listed_while_one_waits_and_after_it_has_gone_on(on_postgres)
+        await test_a_transcript_is_read_in_pages_newest_first(on_postgres)
+        await test_the_list_comes_in_pages(on_postgres)
+        await test_messages_that_retention_has_deleted_are_said_to_be_gone(on_postgres)
+
+
+async def test_another_users_tasks_are_not_found(server: Server):
+    thread, _ = await asked(server)
+    (first, *_) = (await get(server, f"/threads/{thread}/subagents"))["subagents"]
+    with pytest.raises(NotFoundError):
+        await server.services.threads.subagents.list("somebody-else", thread, before=None, limit=10)
+    with pytest.raises(NotFoundError):
+        await server.services.threads.subagents.messages("somebody-else", thread, first["task_id"], before=None, limit=10)
+
+
+async def test_the_terminal_reads_them_from_a_server(server: Server):
+    thread, interrupt = await asked(server)
+    await server.client.runs.wait(thread, "agent", command={"resume": {interrupt: {"decisions": [{"type": "approve"}]}}})
+    line = ServerLine(server.client, server.url, "agent", lambda text: None, ["values"])
+    session = RemoteSession(line, thread, carry_on="")
+    tasks = {task.name: task for task in await session.subagents()}
+    assert tasks["counter"].about == "success: Count to two"
+    messages = await session.subagent_messages(tasks["scribe"].task_id)
+    assert [message["type"] for message in messages] == ["human", "ai", "tool", "ai"]
+    assert await RemoteSession(line, str(uuid4()), carry_on="").subagents() == []
