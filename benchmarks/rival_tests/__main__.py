@@ -16,6 +16,7 @@ SUITES = {
     "permissions": (("test_permissions.py",), 110, 120),
     "rubric": (("middleware/test_rubric_middleware.py",), 50, 57),
     "background": (("test_async_subagents.py",), 35, 41),
+    "subagents": (("test_subagents.py",), 32, 36),
 }
 """The files of each part, how many test functions we want to pass, and how many there are."""
 

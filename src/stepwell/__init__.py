@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from stepwell.payments.middleware import CashuPaymentMiddleware
     from stepwell.state import DeepAgentState, compact
     from stepwell.state.steering import Steering
+    from stepwell.state.transcripts import Transcript, alist_transcripts, aread_transcript, list_transcripts, read_transcript
     from stepwell.workspace.middleware import ConfigToStateMiddleware, GCSRuntimeMiddleware
 
 __version__ = "0.1.0"
@@ -122,6 +123,13 @@ _HOMES = {
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
     "stepwell.state.steering": ("Steering",),
+    "stepwell.state.transcripts": (
+        "Transcript",
+        "alist_transcripts",
+        "aread_transcript",
+        "list_transcripts",
+        "read_transcript",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -185,15 +193,20 @@ __all__ = [
     "ToolNameConflictError",
     "ToolSearchMiddleware",
     "ToolUseError",
+    "Transcript",
     "Undecided",
     "WriteResult",
     "__version__",
+    "alist_transcripts",
+    "aread_transcript",
     "arewind",
     "compact",
     "compile_agent",
     "create_deep_agent",
     "default_stack",
     "get_gcs_root_path",
+    "list_transcripts",
+    "read_transcript",
     "resolve_model",
     "rewind",
     "set_gcs_root_path",

@@ -6,6 +6,7 @@ An example is found by its name (`NN_name.py`). A new one fails here until it ha
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from stepwell import ConfigurationError
 from stepwell.middleware.shell import ShellMiddleware
 from stepwell.models.choice import model_from_environment
 from stepwell.settings import Settings
-from stepwell.testing import ScriptedModel, call, calls, each_run, expect, reply, say
+from stepwell.testing import Asked, Reply, ScriptedModel, call, calls, each_run, expect, reply, say
 from stepwell.testing.backends.conformance import BackendConformance
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -333,6 +334,39 @@ def rewinding() -> Play:
     return Play(ScriptedModel(turns), shown)
 
 
+def subagent_history() -> Play:
+    def ask(to: str, description: str, **more: str) -> Reply:
+        return call("task", description=description, subagent_type=to, **more)
+
+    def task_id(asked: Asked) -> str:
+        found = (re.search(r"task_id: (.+)]", str(message.text)) for message in asked.messages)
+        return next(match[1] for match in found if match)
+
+    def heard(asked: Asked) -> list[str]:
+        return [str(message.text) for message in asked.messages if message.type == "human"]
+
+    scripts: dict[str, list[Any]] = {
+        "main": [
+            *(ask("researcher", "How deep is it?"), say("30 metres.")),
+            *(reply(lambda asked: ask("researcher", "How many steps?", task_id=task_id(asked))), say("3,500 steps.")),
+            *(ask("critic", "Which is weaker?"), say("The depth.")),
+        ],
+        "researcher": [
+            say("About 30 metres; sure."),
+            expect(lambda asked: heard(asked) == ["How deep is it?", "How many steps?"], then=say("3,500; fairly sure.")),
+        ],
+        "critic": [expect(lambda asked: len(heard(asked)) == 4, then=say("The depth is weaker."))],
+    }
+    shown = (
+        "30 metres.",
+        "3,500 steps.",
+        "--- researcher, continuing ",
+        "--- critic\nhuman: You are now a copy",
+        "The depth is weaker.",
+    )
+    return Play(ScriptedModel.by_agent(scripts), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -354,6 +388,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "20_rewind": rewinding,
     "17_steering": steering,
     "18_background": background,
+    "19_subagent_history": subagent_history,
 }
 
 

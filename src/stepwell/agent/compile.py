@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast, get_type_hints
 
 from langchain.agents import create_agent
@@ -41,6 +41,7 @@ from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
 from stepwell.middleware.skills import SkillsMiddleware
 from stepwell.middleware.steering import SteeringMiddleware
+from stepwell.middleware.subagents.known import carried_writes
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
@@ -98,6 +99,7 @@ def compile_agent(
         cache=cache,
     )
     _check_inputs(graph)
+    _take_carried(graph)
     lighten(graph)
     untrace(graph)
     mark_run_modes(graph)
@@ -113,6 +115,12 @@ def _check_inputs(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
     for writer in graph.nodes[START].writers:
         if isinstance(writer, ChannelWrite):
             writer.writes = [_checked(entry) if isinstance(entry, ChannelWriteTupleEntry) else entry for entry in writer.writes]
+
+
+def _take_carried(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Let a subagent begin with the private state of an earlier task, or of the agent that was forked."""
+    writer = next(writer for writer in graph.nodes[START].writers if isinstance(writer, ChannelWrite))
+    writer.writes = [*writer.writes, ChannelWriteTupleEntry(mapper=partial(carried_writes, graph))]
 
 
 def _checked(entry: ChannelWriteTupleEntry) -> ChannelWriteTupleEntry:

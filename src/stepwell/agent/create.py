@@ -37,7 +37,15 @@ from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
 from stepwell.middleware.skills import SkillSource
-from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
+from stepwell.middleware.subagents.specs import (
+    GENERAL_PURPOSE,
+    SubAgent,
+    SubAgentSpec,
+    check_specs,
+    is_compiled,
+    is_fork,
+    prompt_of,
+)
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.models import capabilities_of, describe, resolve_model
 
@@ -131,7 +139,11 @@ def create_deep_agent(
     check_subagent_models(specs)
     check_approvals(interrupt_on, recipe.tools, recipe.middleware, specs)
     recipe.check_commands(specs)
-    delegation = SubAgentMiddleware(subagents=specs, build=recipe.build_subagent)
+
+    def build(spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
+        return recipe.build_fork(spec, prompt, delegation) if is_fork(spec) else recipe.build_subagent(spec)
+
+    delegation = SubAgentMiddleware(subagents=specs, build=build)
     for entry in middleware:
         if isinstance(entry, AsyncSubAgentMiddleware):
             entry.offer_build(recipe.build_subagent)
@@ -219,6 +231,15 @@ class _Recipe:
         )
         prompt = "\n\n".join([prompt_of(spec), load_prompt("subagent")])
         return changed.compile(prompt, None, None)
+
+    def build_fork(
+        self, spec: SubAgent, prompt: SystemMessage, delegation: SubAgentMiddleware
+    ) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """Build a copy of this agent that answers with text and calls no subagents. Its requests begin like this agent's."""
+        changed = replace(
+            self, interrupt_on=spec.get("interrupt_on", self.interrupt_on), response_format=None, name=spec["name"]
+        )
+        return changed.compile(prompt, delegation.without_calls(), None)
 
 
 def _without_background(

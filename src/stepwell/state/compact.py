@@ -60,7 +60,7 @@ SUPPORTED = "InMemorySaver, SqliteSaver, AsyncSqliteSaver, and savers with a met
 
 _PART_END = "|"
 _ID_START = ":"
-_NOT_A_RESULT = frozenset({"__interrupt__", "__error__", "__scheduled__", "__resume__", "__error_source_node__"})
+NOT_A_RESULT = frozenset({"__interrupt__", "__error__", "__scheduled__", "__resume__", "__error_source_node__"})
 """LangGraph's marks on a task that paused, failed, was scheduled or got an answer; any other write is the task's result."""
 
 Channels: TypeAlias = Mapping[str, BaseChannel[Any, Any, Any]]
@@ -215,7 +215,7 @@ def _is_pending(task: str, sample: Key, kept: Collection[str]) -> Steps[Request,
         return False
     task_id = task.rsplit(_ID_START, 1)[1]
     writers: list[tuple[str, str]] = yield ListWriters(Key("", owner))
-    return not any(writer == task_id and channel not in _NOT_A_RESULT for writer, channel in writers)
+    return not any(writer == task_id and channel not in NOT_A_RESULT for writer, channel in writers)
 
 
 def history_of(saver: BaseCheckpointSaver[Any], thread_id: str, graph: Pregel[Any, Any, Any, Any] | None) -> ThreadHistory:

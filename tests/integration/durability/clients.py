@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-AGENTS = ("deep", "gated", "noting", "steered")
+AGENTS = ("deep", "gated", "noting", "steered", "continued")
 """Graphs that are agents: their messages are all they are given."""
 FINISHED = ("success", "error", "timeout", "interrupted")
 PATIENCE_S = 240.0

@@ -9,6 +9,7 @@ import asyncio
 import json
 import operator
 import os
+import re
 import sys
 import threading
 import urllib.request
@@ -182,6 +183,38 @@ def _sub_turn(asked: Asked) -> Any:
 deep = create_deep_agent(
     ScriptedModel.answering(lambda asked: _main_turn(asked) if asked.agent == "main" else _sub_turn(asked), remember=0),
     [pay, note],
+)
+
+
+def _giving_turn(asked: Asked) -> Any:
+    """Gives a task, continues it, and forks itself."""
+    results = [str(message.text) for message in asked.messages if message.type == "tool"]
+    mark = asked.first_human
+    if not results:
+        return _turn(task={"description": f"{mark}-1", "subagent_type": "scout"})
+    if len(results) == 1:
+        (task_id,) = re.findall(r"task_id: (.+)]", results[0])
+        return _turn(task={"description": f"{mark}-2", "subagent_type": "scout", "task_id": task_id})
+    if len(results) == 2:
+        return _turn(task={"description": f"{mark}-3", "subagent_type": "copy"})
+    return _turn("done")
+
+
+def _scout_turn(asked: Asked) -> Any:
+    """Notes its task, then says which tasks it has seen."""
+    human = [str(message.text).rpartition("\n")[2] for message in asked.messages if message.type == "human"]
+    if asked.messages[-1].type == "human":
+        return _turn(note={"mark": human[-1]})
+    return _turn(f"seen {' '.join(each.rpartition('-')[2] for each in human)}")
+
+
+continued = create_deep_agent(
+    ScriptedModel.answering(lambda asked: _giving_turn(asked) if asked.agent == "main" else _scout_turn(asked), remember=0),
+    [note],
+    subagents=[
+        {"name": "scout", "description": "scouts", "system_prompt": "Scout.", "continuable": True},
+        {"name": "copy", "description": "a copy", "mode": "fork"},
+    ],
 )
 
 

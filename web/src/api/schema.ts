@@ -415,6 +415,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/threads/{thread_id}/subagents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tasks that the thread's agent gave to subagents, newest first */
+        get: operations["get_thread_subagents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/subagents/{task_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a subagent's messages, newest first */
+        get: operations["get_subagent_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/interrupts/{interrupt_id}/claim": {
         parameters: {
             query?: never;
@@ -4584,6 +4618,120 @@ export interface components {
              */
             next: number | null;
         };
+        /**
+         * SubAgentMessagesResponse
+         * @description A subagent's messages, from its task to its answer.
+         */
+        SubAgentMessagesResponse: {
+            /**
+             * Messages
+             * @description LangChain's messages, newest first
+             */
+            messages: {
+                [key: string]: unknown;
+            }[];
+            /** Total */
+            total: number;
+            /**
+             * Next
+             * @description Send it as `before` to get older messages; null: there are none
+             */
+            next: string | null;
+            /**
+             * Checkpoint Id
+             * @description The checkpoint that was read; send it with the next request, so that pages fit together
+             */
+            checkpoint_id: string | null;
+            /** Task Id */
+            task_id: string;
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "interrupted" | "success" | "error";
+        };
+        /**
+         * SubAgentTaskResponse
+         * @description A task that the agent gave to a subagent.
+         */
+        SubAgentTaskResponse: {
+            /**
+             * Task Id
+             * @description Id of the call of `task` that began it
+             */
+            task_id: string;
+            /**
+             * Name
+             * @description Name of the subagent
+             */
+            name: string;
+            /**
+             * Description
+             * @description The task in the agent's words; null: no longer stored
+             */
+            description: string | null;
+            /**
+             * Status
+             * @description interrupted: it waits for an answer, or its run was stopped
+             * @enum {string}
+             */
+            status: "running" | "interrupted" | "success" | "error";
+            /** Run Id */
+            run_id: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Duration Ms
+             * @description How long it worked; null: it has not stopped yet
+             */
+            duration_ms: number | null;
+            /**
+             * Caller
+             * @description The subagent that called it; null: the agent itself
+             */
+            caller: string | null;
+            /**
+             * Continues
+             * @description The task that it continues; null: it started fresh
+             */
+            continues: string | null;
+            /** Error */
+            error: string | null;
+            /**
+             * Has Messages
+             * @description Whether its messages are still stored
+             */
+            has_messages: boolean;
+            /** Model Calls */
+            model_calls: number;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /**
+             * Cost Usd
+             * @description null: the price is unknown
+             */
+            cost_usd: number | null;
+        };
+        /** SubAgentsResponse */
+        SubAgentsResponse: {
+            /**
+             * Subagents
+             * @description Newest first
+             */
+            subagents: components["schemas"]["SubAgentTaskResponse"][];
+            /**
+             * Next
+             * @description Send it as `before` to get older tasks; null: there are none
+             */
+            next: string | null;
+        };
         /** Superstep */
         Superstep: {
             /** Updates */
@@ -6540,6 +6688,69 @@ export interface operations {
             };
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_subagents: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubAgentsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_subagent_messages: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+            };
+            header?: never;
+            path: {
+                thread_id: string;
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubAgentMessagesResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

@@ -12,6 +12,7 @@ from stepwell.database.records.effects import EffectRecords
 from stepwell.database.records.runs import RunRecords
 from stepwell.database.records.steering import SteeringRecords
 from stepwell.database.records.steps import StepRecords
+from stepwell.database.records.subagents import SubAgentRecords
 from stepwell.database.records.tasks import TaskRecords
 from stepwell.database.records.threads import ThreadRecords
 from stepwell.database.records.turns import TurnRecords
@@ -26,6 +27,7 @@ class Repository(
     UsageRecords,
     EffectRecords,
     StepRecords,
+    SubAgentRecords,
     TurnRecords,
     WaitingRecords,
     ClaimRecords,

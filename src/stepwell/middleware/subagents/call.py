@@ -2,6 +2,7 @@
 
 ```
 parent's state ── everything but messages, todos and files ──▶ subagent's state
+what it knows  ── an earlier task, or a fork's conversation ──▶ subagent's messages, before the task (`known`)
 parent's files ── seen through `inherited_files`, not copied ─▶ subagent's files (only what it changes)
 subagent's last message ─────────────────────────────────────▶ one ToolMessage
 subagent's changed files ── with the version they started from ▶ parent's files; a race becomes a conflict, never a loss
@@ -28,7 +29,9 @@ from stepwell.backends.changes import StoredFile, reduce_files
 from stepwell.backends.state import CHANNEL, inherited_files, is_inherited, visible_files
 from stepwell.errors import ToolUseError
 from stepwell.middleware.rubric.verdicts import left_over
+from stepwell.middleware.subagents.known import FRESH, Known, carrying
 from stepwell.state.channels import is_incremental
+from stepwell.state.transcripts import CALL_ID, CONTINUES, NAME, task_message_id
 
 ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources"}) | {
     "skills_metadata",
@@ -50,6 +53,10 @@ ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump
 """State that is not shared between an agent and its subagents."""
 
 
+class SubAgentTimeoutError(ToolUseError):
+    """A subagent took longer than it may. What it has done so far is stored."""
+
+
 @dataclass(frozen=True, slots=True)
 class SubAgentCall:
     """A task given to a subagent within a running parent."""
@@ -59,17 +66,18 @@ class SubAgentCall:
     description: str
     runtime: ToolRuntime
     timeout_s: float | None = None
+    known: Known = FRESH
 
     def run(self) -> Mapping[str, Any]:
         """Run the subagent and return its final state."""
-        with inherited_files(self._parent_files()):
+        with inherited_files(self._parent_files()), carrying(self.known, self.agent):
             if self.timeout_s is None:
                 return cast("Mapping[str, Any]", self.agent.invoke(self._input(), self._config()))
             return _within(self.timeout_s, self, contextvars.copy_context())
 
     async def arun(self) -> Mapping[str, Any]:
         """The same from async code."""
-        with inherited_files(self._parent_files()):
+        with inherited_files(self._parent_files()), carrying(self.known, self.agent):
             try:
                 async with asyncio.timeout(self.timeout_s) as limit:
                     return cast("Mapping[str, Any]", await self.agent.ainvoke(self._input(), self._config()))
@@ -89,8 +97,8 @@ class SubAgentCall:
                 raise self.timed_out()
         return state
 
-    def timed_out(self) -> ToolUseError:
-        return ToolUseError(
+    def timed_out(self) -> SubAgentTimeoutError:
+        return SubAgentTimeoutError(
             f"Error: the subagent {self.name} was stopped after {self.timeout_s:g} s. Give it a smaller task, or do it yourself."
         )
 
@@ -126,11 +134,15 @@ class SubAgentCall:
         state = {key: value for key, value in self.runtime.state.items() if key not in ISOLATED}
         if CHANNEL not in state and not _sees_inherited_files(self.agent):
             state[CHANNEL] = dict(self._parent_files())
-        return {**state, "messages": [HumanMessage(self.description)]}
+        call_id = self.runtime.tool_call_id
+        task = HumanMessage(self.description, id=task_message_id(call_id) if call_id else None)
+        return {**state, "messages": [*self.known.messages, task]}
 
     def _config(self) -> RunnableConfig:
         # Everything else (configurable, callbacks, checkpointer, context) comes from the running parent through LangGraph.
-        names = {"subagent": self.name, "subagent_call_id": self.runtime.tool_call_id or ""}
+        names = {NAME: self.name, CALL_ID: self.runtime.tool_call_id or ""}
+        if self.known.continues:
+            names[CONTINUES] = self.known.continues
         # By this field LangChain names the speaker. A graph compiled elsewhere has another name or none, and would look like its parent.
         return {"metadata": {**names, "lc_agent_name": self.name}}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast, get_args
 
 from langchain.agents.middleware.human_in_the_loop import InterruptOnConfig
 from langchain.agents.middleware.types import AgentMiddleware
@@ -18,6 +18,8 @@ from stepwell.errors import ConfigurationError, SubAgentSpecError
 from stepwell.middleware.skills.listing import SkillSource, place_of
 
 GENERAL_PURPOSE = "general-purpose"
+FORK = "fork"
+SubAgentMode = Literal["fresh", "fork"]
 
 
 class SubAgent(TypedDict):
@@ -45,6 +47,10 @@ class SubAgent(TypedDict):
     """Memory files of its own; it does not see the main agent's."""
     timeout_s: NotRequired[float]
     """How long one call may take. Time spent waiting for a person does not count."""
+    continuable: NotRequired[bool]
+    """Whether the main agent may continue an earlier task: results name their id, and `task` takes it as `task_id`."""
+    mode: NotRequired[SubAgentMode]
+    """`fork`: it sees the main agent's conversation, and has the same model, prompt and tools. Its own `system_prompt` may be left out."""
 
 
 class CompiledSubAgent(TypedDict):
@@ -54,11 +60,14 @@ class CompiledSubAgent(TypedDict):
     description: str
     runnable: Runnable[Any, Any]
     timeout_s: NotRequired[float]
+    continuable: NotRequired[bool]
 
 
 SubAgentSpec = SubAgent | CompiledSubAgent
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NOT_FOR_FORKS = ("tools", "model", "model_settings", "middleware", "response_format", "permissions", "skills", "memory")
+"""What a fork has from the main agent, because the provider's cache serves only requests that begin alike."""
 _KNOWN_KEYS = SubAgent.__annotations__.keys() | CompiledSubAgent.__annotations__.keys()
 
 
@@ -83,6 +92,11 @@ def is_compiled(spec: SubAgentSpec) -> TypeIs[CompiledSubAgent]:
     return "runnable" in spec
 
 
+def is_fork(spec: SubAgentSpec) -> bool:
+    """Whether a subagent sees the main agent's conversation."""
+    return spec.get("mode") == FORK
+
+
 def prompt_of(spec: SubAgent) -> str:
     """The subagent's own instructions, under their current or older name."""
     return spec.get("system_prompt") or spec.get("prompt") or ""
@@ -104,9 +118,10 @@ def _check(spec: SubAgentSpec, position: int) -> None:
             f"Subagent '{name}' has unknown keys: {', '.join(unknown)}. Known keys: {', '.join(sorted(_KNOWN_KEYS))}."
         )
     _check_sources(name, given)
+    _check_mode(name, given)
     if "runnable" in given:
         _check_compiled(name, given)
-    elif not prompt_of(cast("SubAgent", spec)):
+    elif not prompt_of(cast("SubAgent", spec)) and not is_fork(spec):
         raise SubAgentSpecError(
             f"Subagent '{name}' has no system_prompt. Tell it its task, or pass a compiled graph as runnable."
         )
@@ -127,6 +142,20 @@ def _check_sources(name: str, given: Mapping[str, Any]) -> None:
             raise SubAgentSpecError(f"Subagent '{name}' has {key}={given[key]!r}. Pass a list: [{given[key]!r}].")
     for source in given.get("skills") or ():
         place_of(source)
+
+
+def _check_mode(name: str, given: Mapping[str, Any]) -> None:
+    mode = given.get("mode", "fresh")
+    if mode not in get_args(SubAgentMode):
+        raise SubAgentSpecError(
+            f"Subagent '{name}' has mode={mode!r}. Use 'fork' to let it see the conversation, or leave it out."
+        )
+    if mode == FORK and (surplus := [key for key in _NOT_FOR_FORKS if key in given]):
+        raise SubAgentSpecError(
+            f"Subagent '{name}' has mode='fork', so it has the main agent's {', '.join(surplus)}. Leave out either these keys or the mode."
+        )
+    if not isinstance(continuable := given.get("continuable", False), bool):
+        raise SubAgentSpecError(f"Subagent '{name}' has continuable={continuable!r}. Write True or False.")
 
 
 def _check_compiled(name: str, given: Mapping[str, Any]) -> None:

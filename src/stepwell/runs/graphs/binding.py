@@ -11,7 +11,7 @@ Not on the list: classes the schemas don't show (a field of type `Any`, the resu
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
 
 from langgraph._internal._serde import build_serde_allowlist
@@ -24,6 +24,7 @@ from langgraph.store.base import BaseStore
 AnyGraph = Pregel[Any, Any, Any, Any]
 AllowList = frozenset[tuple[str, ...]]
 
+_CREATE_AGENT = "langchain_create_agent"
 _UNNAMED = "LangGraph"
 """LangGraph's name for a graph without one."""
 
@@ -63,11 +64,25 @@ def _hints_of_function(runnable: object) -> list[Any]:
 def bind(
     graph: AnyGraph, graph_id: str, allowed: AllowList, saver: BaseCheckpointSaver[Any] | None, store: BaseStore | None
 ) -> AnyGraph:
-    """A copy of the graph that stores its state with `saver` and its items with `store`, whatever it was compiled with."""
+    """A copy of the graph that stores its state with `saver` and its items with `store`, whatever it was compiled with, and shows no
+    private state to clients."""
     return graph.copy(
         update={
             "checkpointer": saver.with_allowlist(allowed) if saver is not None else None,
             "store": store,
             "name": graph_id if graph.name == _UNNAMED else graph.name,
+            "stream_channels": public_channels(graph),
         }
     )
+
+
+def public_channels(graph: AnyGraph) -> str | Sequence[str] | None:
+    """What states and streams show. In an agent of LangChain's `create_agent`, that is all but what middleware declares private
+    (`PrivateStateAttr`): it is neither in the input nor in the output. Other graphs show all of their state, as on LangGraph's server."""
+    shown = graph.stream_channels
+    made_by = ((graph.config or {}).get("metadata") or {}).get("ls_integration")
+    if made_by != _CREATE_AGENT or not isinstance(graph, CompiledStateGraph) or isinstance(shown, str):
+        return shown
+    schemas = graph.builder.schemas
+    declared = schemas[graph.builder.input_schema].keys() | schemas[graph.builder.output_schema].keys()
+    return [name for name in graph.stream_channels_list if name in declared]

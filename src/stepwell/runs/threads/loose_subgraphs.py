@@ -4,26 +4,23 @@ LangGraph finds subgraphs that are nodes, or that are referred to in a node's fu
 under the tool's namespace, so we read those as they are stored: values, interrupts and errors, but no `next` and no task names, which
 only the graph knows.
 
-Incremental channels must be rebuilt from their writes, and only the graph knows how. As in retention (`stepwell.state.compact`),
-the channels `messages`, `files` and `summary` are assumed to be those of a deep agent. Other incremental channels are listed in the
-metadata under `incomplete_values`, rather than silently left out.
+Incremental channels that only the graph can rebuild (`stepwell.state.stored_values`) are listed in the metadata under
+`incomplete_values`, rather than silently left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.channels.base import BaseChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
-from stepwell.state import channels
+from stepwell.backends.steps import arun_steps
+from stepwell.state.stored_values import areading_from, stored_values
 
 _ERROR = "__error__"
 _INTERRUPT = "__interrupt__"
@@ -45,7 +42,7 @@ def is_known(graph: Pregel[Any, Any, Any, Any], namespace: str) -> bool:
 
 async def loose_snapshot(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> StateSnapshot:
     """What a checkpoint shows without the graph that wrote it."""
-    values, incomplete = await _values(saver, saved)
+    values, incomplete = await arun_steps(stored_values(saved), areading_from(saver))
     tasks = _tasks(saved.pending_writes or [])
     metadata: Any = {**saved.metadata, **({"incomplete_values": incomplete} if incomplete else {})}
     return StateSnapshot(
@@ -58,30 +55,6 @@ async def loose_snapshot(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple
         tasks=tasks,
         interrupts=tuple(interrupt for task in tasks for interrupt in task.interrupts),
     )
-
-
-async def _values(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> tuple[dict[str, Any], list[str]]:
-    """The values, and the names of those that cannot be rebuilt."""
-    stored = saved.checkpoint["channel_values"]
-    values = {name: _whole(value) for name, value in stored.items() if not name.startswith(("__", "branch:", "join:"))}
-    missing = channels.left_to_ancestors(saved.checkpoint, saved.metadata)
-    known = missing & _deep_agent_channels().keys()
-    written = await saver.aget_delta_channel_history(config=saved.config, channels=sorted(known))
-    for name, history in written.items():
-        seed = [history["seed"]] if "seed" in history else []
-        values[name] = channels.rebuild(_deep_agent_channels()[name], seed, [write[2] for write in history["writes"]])
-    return values, sorted(missing - known)
-
-
-@cache
-def _deep_agent_channels() -> Mapping[str, BaseChannel[Any, Any, Any]]:
-    from stepwell.state.schema import DeepAgentState  # only when needed: it imports LangChain's agents
-
-    return {name: channel for name, channel in StateGraph(DeepAgentState).channels.items() if channels.is_incremental(channel)}
-
-
-def _whole(value: Any) -> Any:
-    return value.value if isinstance(value, type(channels.snapshot(None))) else value
 
 
 def _with_map(config: RunnableConfig, saved: CheckpointTuple) -> RunnableConfig:

@@ -22,6 +22,7 @@ from stepwell.runs.threads.export import export_owner
 from stepwell.runs.threads.messages import MessagePage
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.threads.state import Checkpoint, ThreadStates, graph_of
+from stepwell.runs.threads.subagents import ThreadSubAgents
 from stepwell.runs.threads.updates import steps_from_wire
 from stepwell.state.wire import plain
 
@@ -38,6 +39,7 @@ class Threads:
         self._clock = clock
         self._new_id = new_id
         self._states = ThreadStates(persistence, registry)
+        self.subagents = ThreadSubAgents(persistence, self._states)
 
     async def create(
         self,

@@ -11,8 +11,8 @@ Rules to keep:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
@@ -102,6 +102,17 @@ class ThreadStates:
         if found is None and wanted is not None:
             raise _no_checkpoint(wanted)
         return found or MessagePage()
+
+    @asynccontextmanager
+    async def saver(self, owner: str | None, thread_id: str) -> AsyncGenerator[BaseCheckpointSaver[Any] | None]:
+        """The saver that reads the thread's checkpoints; `None` if the thread belongs to no graph yet."""
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
+        graph_id = graph_of(thread)
+        if graph_id is None:
+            yield None
+            return
+        async with self._open(graph_id, thread, None) as graph:
+            yield _saver_of(graph)
 
     async def history(
         self,

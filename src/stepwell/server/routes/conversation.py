@@ -65,7 +65,7 @@ async def get_messages(
         principal.owner,
         thread_id,
         checkpoint_id=checkpoint_id,
-        before=_number(before, "before"),
+        before=parse_cursor(before, "before"),
         limit=limit,
         whole_turns=whole_turns,
     )
@@ -83,7 +83,9 @@ async def get_messages(
 async def get_turns(
     thread_id: ThreadId, principal: Reader, services: Given, limit: Some = 50, before: Cursor = None
 ) -> Response:
-    found = await services.persistence.records.turns(principal.owner, thread_id, before=_number(before, "before"), limit=limit)
+    found = await services.persistence.records.turns(
+        principal.owner, thread_id, before=parse_cursor(before, "before"), limit=limit
+    )
     further = str(found.turns[-1].cursor) if found.more else None
     return json_response({"turns": [turn_wire(turn) for turn in found.turns], "next": further, "head": found.head})
 
@@ -151,7 +153,8 @@ async def _waiting(services: Services, principal: Principal, thread_id: str | No
     return json_response({"interrupts": [waiting_wire(each) for each in found[:limit]], "next": further, "total": total})
 
 
-def _number(cursor: str | None, name: str) -> int | None:
+def parse_cursor(cursor: str | None, name: str) -> int | None:
+    """The number in a cursor of a page of messages or turns."""
     if cursor is None:
         return None
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:

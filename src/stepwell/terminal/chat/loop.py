@@ -14,7 +14,7 @@ from stepwell.answers.client_tools import is_device_request
 from stepwell.errors import StepwellError
 from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
 from stepwell.terminal.chat.rewinding import Rewinding
-from stepwell.terminal.chat.view import ChatView, files_of, last_answer, todos_of
+from stepwell.terminal.chat.view import ChatView, files_of, last_answer, todos_of, transcript_lines
 from stepwell.terminal.dialogue.answers import Ask, answer_all
 from stepwell.terminal.dialogue.loop import Dialogue, NotStoppedError
 from stepwell.terminal.dialogue.session import Conversations, OpenInterrupt, Session, StreamPart
@@ -36,6 +36,8 @@ HELP = """/files         list the agent's files
 /files PATH    show a file
 /todos         show the agent's plan
 /tasks         list background tasks; /tasks stop ID stops one, /tasks wait waits for them
+/subagents     list what subagents were asked
+/subagents N   show what one of them did: its number in the list, or its id
 /new           start a new thread
 /threads       list the threads you can continue
 /mode NAME     what the next runs may change: plan, ask, accept_edits, or usual
@@ -198,6 +200,8 @@ class Chat:
                 self._files(argument)
             case "/tasks":
                 self._tasks(*argument.split(maxsplit=1))
+            case "/subagents":
+                self._subagents(argument)
             case "/new":
                 self._take(self._conversations.new())
                 self._terminal.line(f"Thread {self._session.thread_id}")
@@ -215,6 +219,19 @@ class Chat:
                 self._thread(argument)
             case _:
                 self._terminal.line(f"No command '{name}'. /help lists them.")
+
+    def _subagents(self, wanted: str) -> None:
+        tasks = self._runner.run(self._session.subagents())
+        if not wanted:
+            lines = [f"{number}  {task.name}  {task.about}" for number, task in enumerate(tasks, 1)]
+            self._terminal.line("\n".join(lines) or "No subagents yet.")
+            return
+        chosen = tasks[int(wanted) - 1].task_id if wanted.isdecimal() and 0 < int(wanted) <= len(tasks) else wanted
+        if chosen not in {task.task_id for task in tasks}:
+            self._terminal.line(f"No subagent '{wanted}'. /subagents lists them.")
+            return
+        messages = self._runner.run(self._session.subagent_messages(chosen))
+        self._terminal.line("\n".join(line for message in messages for line in transcript_lines(message)))
 
     def _mode(self, name: str) -> None:
         held = self._conversations.configurable

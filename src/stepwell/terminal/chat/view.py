@@ -7,6 +7,7 @@ from typing import Any
 
 from stepwell.terminal.dialogue.events import Restarted, Translator, TurnEvent, is_from_agent, text_of
 from stepwell.terminal.dialogue.session import StreamPart
+from stepwell.terminal.dialogue.stored_subagents import shorten
 from stepwell.terminal.dialogue.terminal import Terminal
 
 
@@ -51,6 +52,21 @@ def files_of(values: Mapping[str, Any]) -> dict[str, str]:
     """Path -> text of every file in the thread."""
     files = values.get("files") or {}
     return {path: _content(file) for path, file in sorted(files.items()) if file is not None}
+
+
+def transcript_lines(message: Mapping[str, Any]) -> list[str]:
+    """A message of a subagent, in lines."""
+    text = text_of(message)
+    match message.get("type"):
+        case "human":
+            return [f"task> {text}"]
+        case "tool":
+            sign = "✗" if message.get("status") == "error" else "✓"
+            return [f"  {sign} {message.get('name') or 'tool'}: {shorten(text) or 'nothing'}"]
+    calls = [
+        f"  → {call['name']} {shorten(' · '.join(map(str, call['args'].values())))}" for call in message.get("tool_calls") or ()
+    ]
+    return [*([text] if text else []), *calls]
 
 
 def _content(file: Any) -> str:

@@ -27,7 +27,17 @@ from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
-from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, TaskLine, read_part
+from stepwell.terminal.dialogue.session import (
+    CLAIM_S,
+    TERMINAL,
+    OpenInterrupt,
+    RunFailedError,
+    StreamPart,
+    SubAgentLine,
+    TaskLine,
+    read_part,
+)
+from stepwell.terminal.dialogue.stored_subagents import stored_messages, stored_subagents
 
 _OWNER = "you"
 _NEWEST = 20
@@ -78,6 +88,7 @@ class EngineSession:
 
     def __init__(self, opened: OpenEngine, thread_id: str, modes: Sequence[str]) -> None:
         self._engine = opened.engine
+        self._persistence = opened.persistence
         self._records = opened.persistence.records
         self._graph_id = opened.graph_id
         self._thread_id = thread_id
@@ -127,6 +138,12 @@ class EngineSession:
 
     def hear_tasks(self) -> AsyncGenerator[StreamPart]:
         return self.follow()
+
+    async def subagents(self) -> list[SubAgentLine]:
+        return await stored_subagents(self._persistence.saver(None), self._thread_id)
+
+    async def subagent_messages(self, task_id: str) -> list[Mapping[str, Any]]:
+        return await stored_messages(self._persistence.saver(None), self._thread_id, task_id)
 
     async def claim(self, interrupt_id: str) -> str | None:
         held = await self._records.claim(

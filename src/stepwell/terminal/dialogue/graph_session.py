@@ -11,7 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from stepwell.errors import NotFoundError
-from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, TaskLine, ThreadLine
+from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, SubAgentLine, TaskLine, ThreadLine
+from stepwell.terminal.dialogue.stored_subagents import stored_messages, stored_subagents
 
 MODES = ("messages", "updates")
 
@@ -91,6 +92,12 @@ class GraphSession:
         from stepwell.middleware.background.middleware import find_background  # as below: only with a graph in this process
 
         return find_background(self._graph)
+
+    async def subagents(self) -> list[SubAgentLine]:
+        return await stored_subagents(self._graph.checkpointer, self._thread_id)
+
+    async def subagent_messages(self, task_id: str) -> list[Mapping[str, Any]]:
+        return await stored_messages(self._graph.checkpointer, self._thread_id, task_id)
 
     async def claim(self, interrupt_id: str) -> None:
         """No claim is needed, because no other device can reach a thread in this process."""

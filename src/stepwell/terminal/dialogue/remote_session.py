@@ -30,9 +30,20 @@ from stepwell.addresses import DEFAULT_URL
 from stepwell.errors import ConfigurationError, RunError
 from stepwell.settings import Settings
 from stepwell.terminal.dialogue.server_errors import as_sentences, is_uncertain, tell_of_outages
-from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, TaskLine, read_part
+from stepwell.terminal.dialogue.session import (
+    CLAIM_S,
+    TERMINAL,
+    OpenInterrupt,
+    RunFailedError,
+    StreamPart,
+    SubAgentLine,
+    TaskLine,
+    read_part,
+)
+from stepwell.terminal.dialogue.stored_subagents import shorten
 
 NEWEST = 20
+PAGE = 200
 _PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 
 
@@ -140,6 +151,31 @@ class RemoteSession:
 
     def hear_tasks(self) -> AsyncGenerator[StreamPart]:
         return self.follow()
+
+    async def subagents(self) -> list[SubAgentLine]:
+        tasks: list[SubAgentLine] = []
+        if not await self._thread():  # nothing was sent yet
+            return tasks
+        async for task in self._pages("/subagents", "subagents"):
+            asked = shorten(task["description"]) if task["description"] else "(no longer stored)"
+            tasks.append(SubAgentLine(task["task_id"], task["name"], f"{task['status']}: {asked}"))
+        return tasks[::-1]
+
+    async def subagent_messages(self, task_id: str) -> list[Mapping[str, Any]]:
+        path = f"/subagents/{quote(task_id, safe='')}/messages"
+        return [message async for message in self._pages(path, "messages")][::-1]
+
+    async def _pages(self, path: str, key: str) -> AsyncGenerator[Any]:
+        """Everything that a route of the thread lists, newest first."""
+        asked: dict[str, Any] = {"limit": PAGE}
+        while True:
+            with self._sentences():
+                page = cast("Mapping[str, Any]", await self._client.http.get(f"/threads/{self._thread_id}{path}", params=asked))
+            for each in page[key]:
+                yield each
+            if page["next"] is None:
+                return
+            asked["before"] = page["next"]
 
     async def claim(self, interrupt_id: str) -> str | None:
         wanted = {"device_id": TERMINAL, "ttl_s": CLAIM_S}

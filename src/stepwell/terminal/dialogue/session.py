@@ -59,6 +59,16 @@ class TaskLine:
     description: str = ""
 
 
+@dataclass(frozen=True)
+class SubAgentLine:
+    """A task of a subagent in a listing."""
+
+    task_id: str
+    name: str
+    about: str
+    """The task, and how it stands."""
+
+
 class RunFailedError(RunError):
     """A run failed; `kind` is the name of the error's class, `reason` its message."""
 
@@ -117,6 +127,14 @@ class Session(Protocol):
 
     def hear_tasks(self) -> AsyncGenerator[StreamPart]:
         """The runs in which the agent hears of tasks that have ended. A server starts them itself; they are followed."""
+        ...
+
+    async def subagents(self) -> list[SubAgentLine]:
+        """The tasks that the thread's agent gave to subagents, oldest first."""
+        ...
+
+    async def subagent_messages(self, task_id: str) -> list[Mapping[str, Any]]:
+        """What was said in a task, oldest first. `NotFoundError` or `RunError` if nothing is stored of it."""
         ...
 
     async def claim(self, interrupt_id: str) -> str | None:

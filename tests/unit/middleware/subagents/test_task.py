@@ -12,10 +12,12 @@ from typing import Any, NotRequired
 import pytest
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langsmith.run_helpers import get_tracing_context, tracing_context
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -486,3 +488,20 @@ def test_a_tool_that_answers_directly_answers_for_the_subagent():
     model = ScriptedModel([call("task", description="x", subagent_type="helper"), say("ok")])
     final = create_deep_agent(model, subagents=[spec]).invoke({"messages": [("user", "go")]})
     assert final["messages"][-2].content == "found it"
+
+
+def test_langsmith_is_told_that_a_subagent_runs_and_other_callbacks_are_not():
+    seen = []
+
+    class Heard(BaseCallbackHandler):
+        def on_chat_model_start(self, serialized, messages, *, metadata=None, **kwargs):
+            seen.append((get_tracing_context()["metadata"], metadata))
+
+    model = ScriptedModel.by_agent({"main": [task("scout"), say("ok")], "scout": [say("found")]})
+    agent = create_deep_agent(model, subagents=[spec("scout")])
+    with tracing_context(enabled="local"):
+        agent.invoke(ASK, {"callbacks": [Heard()]})
+    main, scout, _ = seen
+    assert "ls_agent_type" not in (main[0] or {})
+    assert scout[0]["ls_agent_type"] == "subagent"
+    assert "ls_agent_type" not in scout[1]

@@ -55,6 +55,21 @@ def test_todos_are_shown():
     assert screen.count("[ ] look") == 2
 
 
+def test_subagents_are_listed_and_what_one_did_is_shown():
+    turns = [
+        call("task", description="Look for\nthe key", subagent_type="general-purpose"),
+        call("ls", path="/drawer"),
+        say("It is in the drawer."),
+        say("done"),
+    ]
+    _, screen = converse("/subagents\ngo\n/subagents\n/subagents 1\n/subagents 2\n", *turns)
+    assert "No subagents yet." in screen
+    assert "1  general-purpose  Look for the key\n" in screen
+    assert "task> Look for\nthe key\n  → ls /drawer\n" in screen
+    assert "It is in the drawer.\n" in screen
+    assert "No subagent '2'. /subagents lists them." in screen
+
+
 def test_quit_leaves_what_follows_unread():
     code, screen = converse("/quit\nhello\n")
     assert code == 0
