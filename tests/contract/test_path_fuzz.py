@@ -118,11 +118,11 @@ class Quintet:
 
 
 def _plain(answer: Any) -> Any:
-    """An answer without what may differ: times, and the state's own update."""
+    """An answer without what may differ: times, versions (each backend has its own, or none), and the state's own update."""
     if isinstance(answer, str):
         return (isinstance(answer, ErrorText), str(answer))
     if isinstance(answer, list):
-        rows = [{key: value for key, value in row.items() if key != "modified_at"} for row in answer]
+        rows = [{key: value for key, value in row.items() if key not in ("modified_at", "version")} for row in answer]
         return rows, getattr(answer, "error", None), getattr(answer, "note", None)
     return {key: value for key, value in vars(answer).items() if key != "files_update"}
 

@@ -1,12 +1,10 @@
 /** Loading an embedded model. */
 
-import { stream, type Schemas } from "../api";
-
-export type Model = Schemas["ModelResponse"];
+import { stream } from "../api";
 
 /** An event of the loading's stream, which the server's document does not describe. */
 export interface LoadEvent {
-  status: Model["status"];
+  status: "idle" | "downloading" | "loading" | "ready" | "error";
   progress: number | null;
   file: string | null;
   modelId: string;
@@ -28,7 +26,7 @@ export async function loadModel(id: string, onEvent: (event: LoadEvent) => void,
   if (end?.status === "error") throw new Error(end.message ?? "The model could not be loaded.");
 }
 
-export function statusWords(model: Pick<Model, "status" | "progress">): string {
+export function statusWords(model: Pick<LoadEvent, "status" | "progress">): string {
   switch (model.status) {
     case "ready":
       return "ready";
