@@ -123,9 +123,14 @@ def _check_child(what: str, child: object) -> None:
         )
 
 
+_VERBS = ("ls_info", "read", "grep_raw", "glob_info", "write", "edit")
+_METHODS = (*_VERBS, *(f"a{verb}" for verb in _VERBS))
+
+
 def _is_backend(child: object) -> bool:
-    # A class has the verbs as attributes too, but it is a factory: calling it with a runtime makes the backend.
-    return not isinstance(child, type) and isinstance(child, BackendProtocol)
+    # A class has the verbs as attributes too, but it is a factory: calling it with a runtime makes the backend. Asked one by one, because
+    # `isinstance` with a protocol does not see what a wrapper forwards (Python 3.12 and later).
+    return not isinstance(child, type) and all(hasattr(child, method) for method in _METHODS)
 
 
 def _runtime(given: Any) -> Any:
