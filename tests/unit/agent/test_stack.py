@@ -77,7 +77,7 @@ def test_skills_and_memory_have_their_places_and_cost_nothing_unused():
     assert without == [name for name in with_both if name not in ("SkillsMiddleware", "MemoryMiddleware")]
     brought = [Extra(), MemoryMiddleware(sources=["/m.md"]), SkillsMiddleware(sources=["/s"])]
     assert names(stack_of(middleware=brought)) == [*with_both, "Extra"]
-    assert stack_of(middleware=brought, skills=["/skills"])[2] is brought[2]
+    assert stack_of(middleware=brought, skills=["/skills"])[3] is brought[2]
     assert not [node for node in create_deep_agent(ScriptedModel()).nodes if "Skills" in node or "Memory" in node]
 
 
@@ -128,18 +128,18 @@ def test_prompt_caching_is_absent_on_other_models():
 @pytest.mark.parametrize(
     ("own", "position"),
     [
-        (TodoListMiddleware(), 0),
-        (FilesystemMiddleware(system_prompt="mine"), 1),
-        (SummarizationMiddleware(ScriptedModel(), trigger_tokens=5), 4),
-        (LangChainSummarization(ScriptedModel(), trigger=("tokens", 5)), 4),
-        (HumanInTheLoopMiddleware({"ls": True}), 6),
+        (TodoListMiddleware(), 1),
+        (FilesystemMiddleware(system_prompt="mine"), 2),
+        (SummarizationMiddleware(ScriptedModel(), trigger_tokens=5), 6),
+        (LangChainSummarization(ScriptedModel(), trigger=("tokens", 5)), 6),
+        (HumanInTheLoopMiddleware({"ls": True}), 8),
     ],
 )
 def test_a_caller_s_middleware_of_the_same_kind_replaces_the_default(own, position):
     """D2."""
     stack = stack_of(middleware=[own], interrupt_on={"write_file": True})
     assert stack[position] is own
-    assert len(stack) == 7
+    assert len(stack) == 9
 
 
 def test_two_of_one_kind_are_refused():
