@@ -66,7 +66,7 @@ test("a message in the queue is added, accepted by the server, and leaves by its
   const queue = add(add([], "1", "one"), "2", "two");
   expect(ofRun(queue, "r")).toBeUndefined();
   const accepted = accept(queue, "2", "r");
-  expect(ofRun(accepted, "r")).toEqual({ id: "2", text: "two", pictures: [], runId: "r" });
+  expect(ofRun(accepted, "r")).toEqual({ id: "2", text: "two", pictures: [], runId: "r", steers: false });
   expect(remove(accepted, "2")).toEqual([{ id: "1", text: "one", pictures: [], runId: null }]);
   expect(queue.every((each) => each.runId === null)).toBe(true);
 });
