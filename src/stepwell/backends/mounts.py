@@ -123,8 +123,7 @@ def _check_child(what: str, child: object) -> None:
         )
 
 
-_VERBS = ("ls_info", "read", "grep_raw", "glob_info", "write", "edit")
-_METHODS = (*_VERBS, *(f"a{verb}" for verb in _VERBS))
+_METHODS = tuple(name for name in vars(BackendProtocol) if not name.startswith("_"))
 
 
 def _is_backend(child: object) -> bool:

@@ -46,11 +46,6 @@ _RUNS_TOOLS = frozenset({ToolNode._execute_tool_sync.__code__, ToolNode._execute
 _log = logging.getLogger(__name__)
 
 
-def _may_stream(call: ModelCall) -> bool:
-    """False only if the answer surely comes in one piece: then there is nothing to hear, and a listener has its price in every call."""
-    return not hasattr(call.request.model, "_should_stream") or will_stream(call.request, is_async=True)
-
-
 class PatchToolCallsMiddleware(RequestMiddleware):
     """Keeps the history valid: no call without a result, no two calls with the same id."""
 
@@ -60,7 +55,8 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         self._whole: PrefixMemory[bool] = PrefixMemory()
 
     def prepare(self, call: ModelCall) -> None:
-        if _may_stream(call):
+        # A listener has its price in every call, so there is none where the answer comes in one piece.
+        if will_stream(call.request, is_async=True, if_unknown=True):
             call.listeners.append(StreamedArguments())
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
         if closed is call.messages or results:  # a result that was only moved is still misplaced in the thread

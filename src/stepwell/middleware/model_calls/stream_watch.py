@@ -62,14 +62,15 @@ class StreamWatch(BaseCallbackHandler):
             raise AbandonedError
 
 
-def will_stream(request: ModelRequest[Any], *, is_async: bool) -> bool:
-    """Whether LangChain will stream this answer."""
+def will_stream(request: ModelRequest[Any], *, is_async: bool, if_unknown: bool = False) -> bool:
+    """Whether LangChain will stream this answer; `if_unknown` for a model that is chosen by configuration at run time."""
     callbacks = (var_child_runnable_config.get() or {}).get("callbacks")
     manager = callbacks if isinstance(callbacks, BaseCallbackManager) else None
     asked = ("_should_stream", "_should_use_protocol_streaming")
-    # A model that is chosen by configuration at run time has neither method; we assume that it does not stream.
     deciders = [decide for name in asked if callable(decide := getattr(request.model, name, None))]
     settings = {**request.model_settings, **({"tools": request.tools} if request.tools else {})}
+    if not deciders:
+        return if_unknown
     return any(decide(async_api=is_async, run_manager=manager, **settings) for decide in deciders)
 
 

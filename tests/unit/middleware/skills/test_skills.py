@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import time
@@ -304,21 +303,12 @@ def costly_skills(count: int) -> dict[str, str]:
 
 
 async def test_an_event_loop_does_not_wait_for_yaml():
-    agent = create_deep_agent(ScriptedModel([say("done")]), skills=["/skills"])
-    late = []
-
-    async def watch() -> None:
-        while True:
-            asked = time.perf_counter()
-            await asyncio.sleep(0.01)
-            late.append(time.perf_counter() - asked)
-
-    watching = asyncio.create_task(watch())
-    begin = time.perf_counter()
+    agent = create_deep_agent(ScriptedModel([say("done")] * 2), skills=["/skills"])
+    await agent.ainvoke({**GO, "files": costly_skills(1)})
+    on_the_loop, everywhere = time.thread_time(), time.process_time()
     await agent.ainvoke({**GO, "files": costly_skills(40)})
-    taken = time.perf_counter() - begin
-    watching.cancel()
-    assert max(late) < taken / 2  # on the loop, YAML is nearly all of it
+    on_the_loop, everywhere = time.thread_time() - on_the_loop, time.process_time() - everywhere
+    assert on_the_loop < everywhere / 2  # on the loop, YAML is nearly all of it
 
 
 def test_a_run_reads_a_limited_amount_of_yaml_and_the_next_one_goes_on():
