@@ -7,9 +7,10 @@ import re
 from typing import Any
 
 from langchain_core.tools import tool
+from tests.integration.durability.turns import turn
 
 from stepwell import create_deep_agent
-from stepwell.testing import Asked, ScriptedModel, call, calls, say
+from stepwell.testing import Asked, ScriptedModel
 
 
 @tool
@@ -19,26 +20,26 @@ async def work(what: str) -> str:
     return f"worked on {what}"
 
 
-def _start(description: str) -> Any:
-    return call("start_async_task", description=description, subagent_type="worker")
+def _task(description: str) -> dict[str, str]:
+    return {"description": description, "subagent_type": "worker"}
 
 
 def _main(asked: Asked) -> Any:
     last = asked.messages[-1]
     if last.type == "tool":
-        return say("told them")
+        return turn("told them")
     if last.text.startswith("Background task"):
-        return say(f"heard of {last.text.split()[2]}")
+        return turn(f"heard of {last.text.split()[2]}")
     verb, mark = last.text.split()
     known = re.findall(r"Launched async subagent. task_id: (\S+)", "\n".join(message.text for message in asked.messages))
     if verb == "more" and known:
-        return call("update_async_task", task_id=known[0], message=mark)
-    return calls(_start(f"{mark}-one"), _start(f"{mark}-two"))
+        return turn(update_async_task={"task_id": known[0], "message": mark})
+    return turn(start_async_task=_task(f"{mark}-one"), start_async_task_=_task(f"{mark}-two"))
 
 
 def _worker(asked: Asked) -> Any:
     last = asked.messages[-1]
-    return say(f"done: {last.text}") if last.type == "tool" else call("work", what=last.text)
+    return turn(f"done: {last.text}") if last.type == "tool" else turn(work={"what": last.text})
 
 
 def background() -> Any:

@@ -13,7 +13,6 @@ import re
 import sys
 import threading
 import urllib.request
-import uuid
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -25,10 +24,11 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
+from tests.integration.durability.turns import turn
 from typing_extensions import TypedDict
 
 from stepwell.agent import create_deep_agent
-from stepwell.testing import Asked, ScriptedModel, raw, slow
+from stepwell.testing import Asked, ScriptedModel
 from stepwell.tools.effect_journal import Where, effect_key, settled
 from stepwell.tools.effects import with_effect
 
@@ -61,18 +61,9 @@ async def _effect(where: Where, name: str, kind: str, *, wait: bool = True) -> N
     await asyncio.to_thread(_post, {"name": name, "key": effect_key(where), "kind": kind})
 
 
-def _turn(text: str = "", **calls: Any) -> Any:
-    """A turn of a model whose ids nobody else has, as real ones: a scripted model counts from 1 again after a restart."""
-    planned = [
-        {"name": name.rstrip("_"), "args": args, "id": f"call-{uuid.uuid4().hex}", "type": "tool_call"}
-        for name, args in calls.items()
-    ]
-    return slow(raw(AIMessage(text, id=f"reply-{uuid.uuid4().hex}", tool_calls=planned)), seconds_per_chunk=0.004)
-
-
 async def reply(state: Marks) -> Marks:
     """Streams an answer to the newest message."""
-    model = ScriptedModel.answering(lambda asked: _turn(f"about {asked.human}: one two three four"))
+    model = ScriptedModel.answering(lambda asked: turn(f"about {asked.human}: one two three four"))
     return {"messages": [await model.ainvoke(state["messages"])], "done": [state["marks"][-1]]}
 
 
@@ -168,16 +159,16 @@ def _main_turn(asked: Asked) -> Any:
     ]
     last = asked.messages[-1]
     if last.type == "tool" and last.name == "task" and last.status == "error":
-        return _turn(**script[-1])  # as models do, which are told that a subagent failed
-    return _turn(**script[turn]) if turn < len(script) else _turn(f"done with {mark}")
+        return turn(**script[-1])  # as models do, which are told that a subagent failed
+    return turn(**script[turn]) if turn < len(script) else turn(f"done with {mark}")
 
 
 def _sub_turn(asked: Asked) -> Any:
     mark = asked.first_human
     if asked.turn:
         told = next(message.text for message in reversed(asked.messages) if message.type == "tool" and message.name == "pay")
-        return _turn(f"helped with {mark}: {told}")
-    return _turn(write_file={"file_path": f"/notes/{mark}.md", "content": f"{mark}\n"}, note={"mark": mark}, pay={"mark": mark})
+        return turn(f"helped with {mark}: {told}")
+    return turn(write_file={"file_path": f"/notes/{mark}.md", "content": f"{mark}\n"}, note={"mark": mark}, pay={"mark": mark})
 
 
 deep = create_deep_agent(
@@ -191,21 +182,21 @@ def _giving_turn(asked: Asked) -> Any:
     results = [str(message.text) for message in asked.messages if message.type == "tool"]
     mark = asked.first_human
     if not results:
-        return _turn(task={"description": f"{mark}-1", "subagent_type": "scout"})
+        return turn(task={"description": f"{mark}-1", "subagent_type": "scout"})
     if len(results) == 1:
         (task_id,) = re.findall(r"task_id: (.+)]", results[0])
-        return _turn(task={"description": f"{mark}-2", "subagent_type": "scout", "task_id": task_id})
+        return turn(task={"description": f"{mark}-2", "subagent_type": "scout", "task_id": task_id})
     if len(results) == 2:
-        return _turn(task={"description": f"{mark}-3", "subagent_type": "copy"})
-    return _turn("done")
+        return turn(task={"description": f"{mark}-3", "subagent_type": "copy"})
+    return turn("done")
 
 
 def _scout_turn(asked: Asked) -> Any:
     """Notes its task, then says which tasks it has seen."""
     human = [str(message.text).rpartition("\n")[2] for message in asked.messages if message.type == "human"]
     if asked.messages[-1].type == "human":
-        return _turn(note={"mark": human[-1]})
-    return _turn(f"seen {' '.join(each.rpartition('-')[2] for each in human)}")
+        return turn(note={"mark": human[-1]})
+    return turn(f"seen {' '.join(each.rpartition('-')[2] for each in human)}")
 
 
 continued = create_deep_agent(
@@ -219,11 +210,11 @@ continued = create_deep_agent(
 
 
 def _pay_once(asked: Asked) -> Any:
-    return _turn(pay={"mark": asked.human}) if asked.messages[-1].type == "human" else _turn(f"paid for {asked.human}")
+    return turn(pay={"mark": asked.human}) if asked.messages[-1].type == "human" else turn(f"paid for {asked.human}")
 
 
 gated = create_deep_agent(ScriptedModel.answering(_pay_once, remember=0), [pay], interrupt_on={"pay": True})
-noting = create_deep_agent(ScriptedModel.answering(lambda asked: _turn("noted"), remember=0), [pay], interrupt_on={"pay": True})
+noting = create_deep_agent(ScriptedModel.answering(lambda asked: turn("noted"), remember=0), [pay], interrupt_on={"pay": True})
 """Two assistants for one thread: the first pays for every message once a person approves, the second only takes note."""
 
 
@@ -241,7 +232,7 @@ def _walk(asked: Asked) -> Any:
         if isinstance(message, AIMessage) and not message.tool_calls:
             break
         steps += message.type == "tool"
-    return _turn(walk={"number": steps}) if steps < 4 else _turn("arrived")
+    return turn(walk={"number": steps}) if steps < 4 else turn("arrived")
 
 
 steered = create_deep_agent(ScriptedModel.answering(_walk, remember=0), [walk])
