@@ -1,8 +1,10 @@
-"""An agent that starts two background tasks for each message, and sends one of an earlier message's tasks more work."""
+"""An agent that starts two background tasks for each message, sends one of an earlier message's tasks more work, and answers what is said
+while it works."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from typing import Any
 
@@ -25,16 +27,18 @@ def _task(description: str) -> dict[str, str]:
 
 
 def _main(asked: Asked) -> Any:
-    last = asked.messages[-1]
-    if last.type == "tool":
-        return turn("told them")
-    if last.text.startswith("Background task"):
-        return turn(f"heard of {last.text.split()[2]}")
-    verb, mark = last.text.split()
+    new = list(itertools.takewhile(lambda message: message.type == "human", reversed(asked.messages)))[::-1]
+    told = [
+        f"heard of {text.split()[2]}." if text.startswith("Background task") else text for text in (each.text for each in new)
+    ]
+    text = " ".join(told) or "told them"
+    verb, _, mark = next((each for each in told if each.startswith(("go", "more"))), "").partition(" ")
     known = re.findall(r"Launched async subagent. task_id: (\S+)", "\n".join(message.text for message in asked.messages))
     if verb == "more" and known:
-        return turn(update_async_task={"task_id": known[0], "message": mark})
-    return turn(start_async_task=_task(f"{mark}-one"), start_async_task_=_task(f"{mark}-two"))
+        return turn(text, update_async_task={"task_id": known[0], "message": mark})
+    if verb:
+        return turn(text, start_async_task=_task(f"{mark}-one"), start_async_task_=_task(f"{mark}-two"))
+    return turn(text)
 
 
 def _worker(asked: Asked) -> Any:

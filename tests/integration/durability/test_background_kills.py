@@ -1,4 +1,5 @@
-"""Servers are killed while agents start background tasks: no task is lost, none begins twice, every parent is woken once."""
+"""Servers are killed while agents start background tasks and people steer them: no task and no message is lost, nothing happens twice,
+every parent is woken once."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ class Person:
         self._urls = urls
         self._chance = random.Random(seed)
         self.said: dict[str, list[str]] = {}
+        self.steered = 0
         self.failure: BaseException | None = None
         self._stop = threading.Event()
         self._working = threading.Thread(target=self._work, daemon=True)
@@ -49,31 +51,49 @@ class Person:
                 for verb in ("go", "more", "go"):
                     if not self._stop.is_set():
                         mark = uuid.uuid4().hex[:8]
-                        self._send(thread_id, f"{verb} {mark}")
+                        run_id = self._send(thread_id, f"{verb} {mark}")
                         self.said.setdefault(thread_id, []).append(f"{verb} {mark}")
-                        time.sleep(self._chance.uniform(0, 0.3))
+                        time.sleep(self._chance.uniform(0, 0.15))
+                        self._steer(thread_id, run_id)
+                        time.sleep(self._chance.uniform(0, 0.15))
                 settle(self._urls, [thread_id], self._chance)  # so that not more and more is under way
         except BaseException as error:
             self.failure = error
 
-    def _send(self, thread_id: str, text: str) -> None:
+    def _steer(self, thread_id: str, run_id: str) -> None:
+        """Say something to a run, unless it has ended."""
+        mark = uuid.uuid4().hex[:8]
+        body = {"message": {"id": mark, "content": f"by the way {mark}"}}
+        path = f"/threads/{thread_id}/runs/{run_id}/messages"
+        answer = patiently(self._urls, "POST", path, self._chance, refusals=(409,), json=body)
+        if answer.get("code") == "NO_ACTIVE_RUN":
+            return
+        assert answer["message_id"] == mark, answer
+        self.said[thread_id].append(f"by the way {mark}")
+        self.steered += 1
+
+    def _send(self, thread_id: str, text: str) -> str:
         body = {
             "assistant_id": "background",
             "if_not_exists": "create",
             "input": {"messages": [{"role": "user", "content": text}]},
         }
         key = {"Idempotency-Key": uuid.uuid4().hex}
-        patiently(self._urls, "POST", f"/threads/{thread_id}/runs", self._chance, json=body, headers=key)
+        run = patiently(self._urls, "POST", f"/threads/{thread_id}/runs", self._chance, json=body, headers=key)
+        return str(run["run_id"])
 
 
-def patiently(urls: Sequence[str], method: str, path: str, chance: random.Random, **more: Any) -> Any:
+def patiently(
+    urls: Sequence[str], method: str, path: str, chance: random.Random, *, refusals: Sequence[int] = (), **more: Any
+) -> Any:
     """Ask again until a server answers."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:
             answer = httpx.request(method, chance.choice(urls) + path, timeout=60, **more)
             if answer.status_code != 503:
-                answer.raise_for_status()
+                if answer.status_code not in refusals:
+                    answer.raise_for_status()
                 return answer.json()
         except httpx.TransportError:
             pass
@@ -123,7 +143,7 @@ def faults_of(urls: Sequence[str], thread_id: str, said: Sequence[str], chance: 
     faults += [
         f"woken {woken[wake]} times by {wake}" for wake in wanted | woken.keys() if woken[wake] != 1 or wake not in wanted
     ]
-    heard = sum(message["type"] == "ai" and message["content"].startswith("heard of") for message in messages)
+    heard = sum(message["content"].count("heard of") for message in messages if message["type"] == "ai")
     if heard != len(wanted):
         faults.append(f"answered {heard} of {len(wanted)} wakes")
     return [f"{thread_id}: {fault}" for fault in faults]
@@ -137,6 +157,7 @@ def check_all(
     faults = [fault for thread_id, texts in said.items() for fault in faults_of(urls, thread_id, texts, chance)]
     record("threads", len(said))
     record("messages", sum(map(len, said.values())))
+    record("messages_to_runs", sum(person.steered for person in people))
     record("tasks", 2 * sum(text.startswith("go") for texts in said.values() for text in texts))
     assert faults == []
     assert said, "nothing was tried"
