@@ -21,7 +21,7 @@ from uuid import uuid4
 from stepwell.database.rows import dumps, from_time, loads, request_to_text
 from stepwell.database.types import Lease, Run
 from stepwell.errors import MessageTakenError, NoActiveRunError, NotFoundError, RunPausedError
-from stepwell.sql import Connection, Row
+from stepwell.sql import Connection
 from stepwell.state.steering import MAX_WAITING, SteeringMessage, other_content, queue_full
 
 SteeringState = Literal["waiting", "given", "taken", "enqueued"]
@@ -58,8 +58,11 @@ def send(
     ).fetchone()
     if run is None or owner not in (None, run["owner"]):
         raise NotFoundError("run", run_id)
-    known = [_find(connection, thread_id, message) for message in messages]
-    new = [message for message, row in zip(messages, known, strict=True) if row is None]
+    wanted: dict[str, SteeringMessage] = {}
+    for message in messages:
+        if wanted.setdefault(message.id, message).content != message.content:
+            raise other_content(message.id)
+    new = [message for message in wanted.values() if not _is_known(connection, thread_id, message)]
     if new:
         _require_active(connection, thread_id, run_id, run["status"])
         waiting, newest = connection.execute(
@@ -96,13 +99,13 @@ def _require_active(connection: Connection, thread_id: str, run_id: str, status:
     raise NoActiveRunError(f"Run '{run_id}' has ended. Start a run with the message.")
 
 
-def _find(connection: Connection, thread_id: str, message: SteeringMessage) -> Row | None:
-    row: Row | None = connection.execute(
+def _is_known(connection: Connection, thread_id: str, message: SteeringMessage) -> bool:
+    row = connection.execute(
         "SELECT digest FROM steering WHERE thread_id = ? AND message_id = ?", (thread_id, message.id)
     ).fetchone()
     if row is not None and row["digest"] != _digest(message):
         raise other_content(message.id)
-    return row
+    return row is not None
 
 
 def _digest(message: SteeringMessage) -> str:
@@ -190,10 +193,12 @@ def input_of(messages: Sequence[SteeringMessage]) -> dict[str, Any]:
 
 
 def _hold(connection: Connection, run: Run, count: int) -> None:
-    """Keep messages for the thread's next run, which may be waiting already."""
+    """Keep messages for the thread's next run: one that waits already and is due, or the one that brings the answer. A run that tells of a
+    background task is held until the answer is there."""
     row = connection.execute(
-        "SELECT run_id FROM runs WHERE thread_id = ? AND run_id <> ? AND status = 'pending' ORDER BY number LIMIT 1",
-        (run.thread_id, run.run_id),
+        "SELECT run_id FROM runs WHERE thread_id = ? AND run_id <> ? AND status = 'pending' AND later = 0"
+        " AND run_id NOT IN (SELECT wake_run FROM background_wakes WHERE parent_thread_id = ?) ORDER BY number LIMIT 1",
+        (run.thread_id, run.run_id, run.thread_id),
     ).fetchone()
     connection.execute(
         f"UPDATE steering SET state = 'waiting', run_id = ? WHERE thread_id = ? AND run_id = ? AND {_LEFT}",  # noqa: S608 - fixed text

@@ -6,6 +6,10 @@ Such a run works on a copy of the conversation, so nothing of it is stored in th
 
 from __future__ import annotations
 
+from typing import Any
+
+from langchain.agents.middleware.types import ModelResponse
+from langchain_core.messages import AIMessage
 from langgraph.config import get_config
 
 from stepwell.middleware.request import ModelCall, RequestMiddleware
@@ -19,9 +23,24 @@ _SECTION = (
 
 
 class SideQuestionMiddleware(RequestMiddleware):
-    """Takes the tools away from runs that answer a side question."""
+    """Takes the tools away from runs that answer a side question. A model that calls one all the same, as it sees in the conversation, has
+    only its text counted."""
 
     def prepare(self, call: ModelCall) -> None:
-        if (get_config().get("configurable") or {}).get(SIDE_QUESTION):
+        if _is_aside():
             call.tools = []
             call.sections.append(_SECTION)
+
+    def mend(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        if not any(isinstance(message, AIMessage) and message.tool_calls for message in response.result) or not _is_aside():
+            return response
+        answers = [
+            AIMessage(message.text, id=message.id, usage_metadata=message.usage_metadata)
+            for message in response.result
+            if isinstance(message, AIMessage)
+        ]
+        return ModelResponse(result=list(answers), structured_response=response.structured_response)
+
+
+def _is_aside() -> bool:
+    return bool((get_config().get("configurable") or {}).get(SIDE_QUESTION))

@@ -28,7 +28,7 @@ from stepwell.database.types import (
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.run_config import USER_PREFIX
 from stepwell.runs.threads.titles import title_of
-from stepwell.state.steering import SteeringMessage, check_content
+from stepwell.state.steering import SteeringMessage, check_content, check_message_id
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
@@ -125,7 +125,9 @@ def _steering_message(entry: object) -> SteeringMessage:
     fields: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"content": entry}
     if (fields.get("type") or fields.get("role") or "human") not in ("human", "user"):
         raise InvalidRequestError('Only messages of the user can steer a run: leave "type" and "role" out, or send "human".')
-    return SteeringMessage(str(fields.get("id") or uuid4()), check_content(fields.get("content")))
+    if more := [name for name in ("name", "additional_kwargs", "response_metadata") if fields.get(name)]:
+        raise InvalidRequestError(f"A message that steers a run has an id and content: leave {' and '.join(more)} out.")
+    return SteeringMessage(check_message_id(str(fields.get("id") or uuid4())), check_content(fields.get("content")))
 
 
 def _pinned(request: RunRequest, place: Place) -> RunRequest:

@@ -28,7 +28,12 @@ STEERING = "__stepwell_steering"
 MAX_WAITING = 10
 """How many messages wait for one run at most."""
 
+MAX_ID_CHARS = 256
+
 Content = str | list[dict[str, Any]]
+
+_OF_AGENTS = frozenset({"tool_use", "tool_call", "tool_result", "server_tool_use", "thinking", "reasoning"})
+"""Blocks that only agents and tools produce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Steering:
             SteerQueueFullError: Ten messages wait already.
             InvalidRequestError: The message is empty, or another one was sent with this `id`.
         """
-        message = SteeringMessage(id or str(uuid4()), check_content(content))
+        message = SteeringMessage(check_message_id(id or str(uuid4())), check_content(content))
         with self._lock:
             if message.id in self._sent:
                 if self._sent[message.id] != message.content:
@@ -143,11 +148,32 @@ def check_content(content: object) -> Content:
     """The content of a message, if it is one."""
     if isinstance(content, str) and content.strip():
         return content
-    if isinstance(content, list) and content and all(isinstance(block, Mapping) and "type" in block for block in content):
+    if isinstance(content, list) and content and all(_is_block(block) for block in content):
         return [dict(block) for block in content]
     raise InvalidRequestError(
-        "The message has no content. Send a text that is not empty, or a list of content blocks, each with a type."
+        "The message has no content of a user. Send a text that is not empty, or a list of content blocks (text, image, file), each "
+        "with its type."
     )
+
+
+def _is_block(block: object) -> bool:
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    return isinstance(kind, str) and bool(kind) and kind not in _OF_AGENTS
+
+
+def check_message_id(message_id: str) -> str:
+    """The id of a message, if it can also stand in an address, where it is withdrawn by it."""
+    if (
+        message_id in (".", "..")
+        or "/" in message_id
+        or not message_id.isprintable()
+        or not 1 <= len(message_id) <= MAX_ID_CHARS
+    ):
+        raise InvalidRequestError(
+            f"{message_id[:MAX_ID_CHARS]!r} cannot be the id of a message. Send 1 to {MAX_ID_CHARS} printable characters without a "
+            "slash, or no id."
+        )
+    return message_id
 
 
 def other_content(message_id: str) -> InvalidRequestError:

@@ -212,6 +212,20 @@ class SteeringConformance:
         assert await served.waiting(run.thread_id) == []
         assert len(await served.runs(run.thread_id)) == 2
 
+    async def test_messages_of_a_run_that_pauses_do_not_wait_for_a_run_that_is_due_later(self, served: Served) -> None:
+        run, mark = await served.work()
+        gate = MODELS[mark]
+        await served.steer(run, "pay")
+        await served.start(run.thread_id, "much later", after_seconds=3600)
+        TOOLS[mark].open.set()
+        await gate.reached.wait()
+        await served.steer(run, "less, please")
+        gate.open.set()
+        await served.said(run)
+        (question,) = await served.persistence.open_interrupts(OWNER, run.thread_id)
+        answered = await served.start(run.thread_id, "", input=None, command={"resume": {question.interrupt_id: APPROVE}})
+        assert ("human", "less, please") in await served.said(answered)
+
     async def test_a_waiting_message_is_withdrawn_and_a_given_one_stays(self, served: Served) -> None:
         run, mark = await served.work()
         gate = MODELS[mark]
@@ -251,9 +265,21 @@ class SteeringConformance:
         assert (fresh.run_id != run.run_id, fresh.multitask_strategy) == (True, "enqueue")
         assert (await served.said(fresh))[-2] == ("human", "two")
 
+    async def test_one_request_with_one_id_twice_is_one_message(self, served: Served) -> None:
+        run, mark = await served.work()
+        twice = {"messages": [{"role": "user", "id": "m", "content": "one"}] * 2}
+        await served.start(run.thread_id, "", input=twice, multitask_strategy="steer")
+        other = {"messages": [{"role": "user", "id": "n", "content": text} for text in ("one", "two")]}
+        with pytest.raises(InvalidRequestError, match="with another content"):
+            await served.start(run.thread_id, "", input=other, multitask_strategy="steer")
+        TOOLS[mark].open.set()
+        assert (await served.said(run)).count(("human", "one")) == 1
+
     @pytest.mark.parametrize(
         "order",
         [
+            {"input": {"messages": [{"role": "user", "content": "x", "name": "Ann"}]}},
+            {"input": {"messages": [{"role": "user", "content": "x", "id": "x" * 257}]}},
             {"input": {"messages": []}},
             {"input": {"messages": [{"role": "assistant", "content": "no"}]}},
             {"input": {"messages": [{"role": "user", "content": ""}]}},

@@ -102,10 +102,18 @@ def test_eleven_messages_are_too_many():
     assert refused.value.code == "STEER_QUEUE_FULL"
 
 
-@pytest.mark.parametrize("content", ["", "  ", [], [1], [{"text": "no type"}], None])
+@pytest.mark.parametrize(
+    "content", ["", "  ", [], [1], [{"text": "no type"}], [{"type": 5}], [{"type": "tool_use", "name": "x"}], None]
+)
 def test_a_message_without_content_is_refused(content):
     with pytest.raises(InvalidRequestError, match="has no content"):
         Steering().send(content)
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b", "a\x00b", "x" * 257])
+def test_an_id_can_stand_in_an_address(name):
+    with pytest.raises(InvalidRequestError, match="cannot be the id of a message"):
+        Steering().send("text", id=name)
 
 
 def test_a_waiting_message_can_be_withdrawn():

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from stepwell.database.sent_messages import SentMessage, SteeringState
 from stepwell.server.schemas.fields import Body, JsonObject
-from stepwell.state.steering import SteeringMessage, check_content
+from stepwell.state.steering import SteeringMessage, check_content, check_message_id
 
 MessageContent = Annotated[str, Field(max_length=1_000_000)] | Annotated[list[JsonObject], Field(max_length=100)]
 
@@ -64,7 +64,7 @@ class SideQuestionResponse(BaseModel):
 
 
 def message_of(body: SteeringCreate) -> SteeringMessage:
-    return SteeringMessage(body.message.id or str(uuid4()), check_content(body.message.content))
+    return SteeringMessage(check_message_id(body.message.id or str(uuid4())), check_content(body.message.content))
 
 
 def sent_wire(thread_id: str, sent: SentMessage) -> dict[str, Any]:
