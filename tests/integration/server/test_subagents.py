@@ -167,6 +167,12 @@ async def test_the_terminal_reads_them_from_a_server(server: Server):
     assert await RemoteSession(line, str(uuid4()), carry_on="").subagents() == []
 
 
+def forget_steps(folder: Path) -> None:
+    [database] = folder.rglob("*.db")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DELETE FROM steps WHERE kind = 'agent'")
+
+
 @pytest.mark.parametrize(("reply", "status"), [(fail(ValueError("no pen")), "error"), (say("Written."), "success")])
 async def test_a_task_whose_step_a_kill_prevented_shows_what_came_of_it(tmp_path: Path, reply: Any, status: str):
     model = ScriptedModel.by_agent(
@@ -177,9 +183,7 @@ async def test_a_task_whose_step_a_kill_prevented_shows_what_came_of_it(tmp_path
         thread = (await running.client.threads.create())["thread_id"]
         await running.client.runs.wait(thread, "agent", input={"messages": [{"role": "user", "content": "Go"}]})
         before = (await get(running, f"/threads/{thread}/subagents"))["subagents"]
-        [database] = tmp_path.rglob("*.db")
-        with closing(sqlite3.connect(database)) as connection, connection:
-            connection.execute("DELETE FROM steps WHERE kind = 'agent'")
+        forget_steps(tmp_path)
         (task,) = (await get(running, f"/threads/{thread}/subagents"))["subagents"]
         assert [task["status"], *(each["status"] for each in before)] == [status, status]
         assert (await get(running, f"/threads/{thread}/subagents/{task['task_id']}/messages"))["messages"]

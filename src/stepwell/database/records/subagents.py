@@ -151,7 +151,9 @@ def _result(connection: Connection, thread_id: str, place: _Place) -> Result | N
     parts = [part for part in place.namespace.split("|") if not part.isdigit()]
     above, task_id = "|".join(parts[:-1]), parts[-1].partition(":")[2]
     checkpoint_id = (place.metadata.get("parents") or {}).get(above)
-    rows = connection.execute(_WRITTEN, (thread_id, above, checkpoint_id, task_id)).fetchall() if checkpoint_id else []
+    if not isinstance(checkpoint_id, str):
+        return None
+    rows = connection.execute(_WRITTEN, (thread_id, above, checkpoint_id, task_id)).fetchall()
     written = any(row["channel"] not in NOT_A_RESULT for row in rows)
     return Result(above, checkpoint_id, task_id) if written else None
 

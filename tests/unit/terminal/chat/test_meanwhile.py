@@ -112,7 +112,6 @@ def test_what_the_agent_writes_waits_for_the_line(monkeypatch: pytest.MonkeyPatc
 
     async def second() -> str:
         """Two."""
-        await asyncio.sleep(0.2)
         assert "← one" not in person.text
         person.type("at\n")
         await asyncio.to_thread(person.see, "← one")
