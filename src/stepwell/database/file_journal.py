@@ -4,6 +4,7 @@
 a run changes a file  ─> its entry and the content before it, in one transaction, before the file is touched
 a thread is copied    ─> both tables are copied (`records/copying`)
 a thread is deleted   ─> both are deleted (`records/erasing`)
+it keeps too much     ─> the oldest turns are forgotten, until what is kept has at most MAX_KEPT_BYTES
 a thread is pruned    ─> entries of turns that nobody can return to, and contents that no entry names any more
 ```
 All of this work is in the lane of the run's lease, like checkpoints and effects: a worker that lost its lease changes no file, because its
@@ -22,13 +23,22 @@ from stepwell.database.rows import to_time
 from stepwell.database.types import Lease
 from stepwell.errors import LeaseLostError
 from stepwell.sql import Connection, Row
-from stepwell.tools.rewind.journal import Entry
+from stepwell.tools.rewind.journal import MAX_KEPT_BYTES, Entry, JournalFullError, forgotten, needed_images
 
 _NEXT = "SELECT COALESCE(MAX(number), 0) + 1 AS next FROM file_journal WHERE thread_id = ?"
 _ADD = """
 INSERT INTO file_journal (thread_id, number, kind, name, checkpoint_id, before_hash, after_hash, detail, run_id, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+_ALL = "SELECT * FROM file_journal WHERE thread_id = ? ORDER BY number"
+_OF_TURN = """
+SELECT * FROM file_journal WHERE thread_id = :thread AND number > COALESCE(
+  (SELECT MAX(t.number) FROM file_journal AS t WHERE t.thread_id = :thread AND t.kind = 'turn'), 0)
+"""
+_SIZES = "SELECT hash, LENGTH(content) AS size FROM file_images WHERE thread_id = :thread"
+_LOOK_EVERY = 100
+_LARGE = 1_000_000
+"""Whether there is room is looked up with every hundredth change, and with large contents."""
 _MARKED = "SELECT 1 FROM file_journal WHERE thread_id = ? AND kind = 'turn' AND name = ? AND checkpoint_id = ?"
 _KEEP = "INSERT INTO file_images (thread_id, hash, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _FIRST_KEPT = """
@@ -44,7 +54,10 @@ DELETE FROM file_images WHERE thread_id = :thread AND NOT EXISTS (
 class SqlFileJournal:
     """The journal of a thread. Without a lease it can only be read."""
 
-    def __init__(self, database: SqlDatabase, thread_id: str, lease: Lease | None, clock: Clock) -> None:
+    def __init__(
+        self, database: SqlDatabase, thread_id: str, lease: Lease | None, clock: Clock, limit: int = MAX_KEPT_BYTES
+    ) -> None:
+        self._limit = limit
         self._database = database
         self._thread_id = thread_id
         self._lease = lease
@@ -59,8 +72,12 @@ class SqlFileJournal:
 
     def begin(self, changes: Sequence[Entry], images: Mapping[str, bytes]) -> Future[list[int]]:
         def work(connection: Connection) -> list[int]:
-            connection.executemany(_KEEP, [(self._thread_id, name, content) for name, content in images.items()])
-            return self._add(connection, changes)
+            needed = needed_images(_turn(connection, self._thread_id), changes, images) if images else {}
+            connection.executemany(_KEEP, [(self._thread_id, name, content) for name, content in needed.items()])
+            numbers = self._add(connection, changes)
+            if needed and (numbers[0] % _LOOK_EVERY == 0 or sum(map(len, needed.values())) > _LARGE):
+                _make_room(connection, self._thread_id, numbers[0], self._limit)
+            return numbers
 
         return self._database.submit(fenced(self._held(), work))
 
@@ -74,7 +91,7 @@ class SqlFileJournal:
 
     def entries(self) -> Future[list[Entry]]:
         def work(connection: Connection) -> list[Entry]:
-            rows = connection.execute("SELECT * FROM file_journal WHERE thread_id = ? ORDER BY number", (self._thread_id,))
+            rows = connection.execute(_ALL, (self._thread_id,))
             return [_entry(row) for row in rows]
 
         return self._database.submit(work)
@@ -123,6 +140,25 @@ def forget_lost(connection: Connection, thread_id: str) -> None:
         connection.execute("DELETE FROM file_journal WHERE thread_id = :thread", names)
     else:
         connection.execute("DELETE FROM file_journal WHERE thread_id = :thread AND number < :first", {**names, "first": first})
+    connection.execute(_UNNAMED, names)
+
+
+def _turn(connection: Connection, thread_id: str) -> list[Entry]:
+    """The entries since the newest turn began."""
+    return [_entry(row) for row in connection.execute(_OF_TURN, {"thread": thread_id})]
+
+
+def _make_room(connection: Connection, thread_id: str, added: int, limit: int) -> None:
+    """Forget the oldest turns, if the thread keeps too much. `JournalFullError` if that is not enough: then nothing is written."""
+    names = {"thread": thread_id}
+    sizes = {row["hash"]: row["size"] for row in connection.execute(_SIZES, names)}
+    if sum(sizes.values()) <= limit:
+        return
+    entries = [_entry(row) for row in connection.execute(_ALL, (thread_id,))]
+    first = forgotten(entries, sizes, limit)
+    if first > added:
+        raise JournalFullError
+    connection.execute("DELETE FROM file_journal WHERE thread_id = :thread AND number < :first", {**names, "first": first})
     connection.execute(_UNNAMED, names)
 
 

@@ -16,6 +16,7 @@ from stepwell.agent import create_deep_agent
 from stepwell.demo.product import PRODUCT
 from stepwell.middleware import SubAgent
 from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
+from stepwell.middleware.rewind import RewindMiddleware
 from stepwell.testing.scripted.asked import Asked
 from stepwell.testing.scripted.model import ScriptedModel
 from stepwell.testing.scripted.replies import Reply, call, calls, say, slow
@@ -70,7 +71,7 @@ def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
     return create_deep_agent(
         model=model,
         subagents=[researcher, historian],
-        middleware=[ClarifyWithHumanMiddleware()],
+        middleware=[ClarifyWithHumanMiddleware(), RewindMiddleware()],
         interrupt_on={"write_file": True, "edit_file": True},
         checkpointer=checkpointer,
         name="demo_agent",

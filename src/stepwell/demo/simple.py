@@ -1,4 +1,4 @@
-"""A deep agent with nothing added: plan, files in the thread, subagents, robust model calls.
+"""A deep agent with little added: plan, files in the thread, subagents, robust model calls, turns that can be taken back.
 
 A model that cannot use tools (the small embedded one) gets a plain conversation instead; with tools it would only produce nonsense.
 The same recipe serves `stepwell chat`, the server and `langgraph dev`.
@@ -16,6 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.agent import compile_agent, create_deep_agent
 from stepwell.middleware import SummarizationMiddleware
+from stepwell.middleware.rewind import RewindMiddleware
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.models import capabilities_of, resolve_model
@@ -39,7 +40,7 @@ def build(
     if capabilities_of(model).tools:
         return create_deep_agent(
             model,
-            middleware=[*charge_for("simple_agent"), RobustCallsMiddleware()],
+            middleware=[*charge_for("simple_agent"), RewindMiddleware(), RobustCallsMiddleware()],
             checkpointer=checkpointer,
             interrupt_on=dict(interrupt_on) if interrupt_on else None,
             name="simple_agent",

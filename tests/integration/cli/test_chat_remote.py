@@ -233,6 +233,23 @@ def test_ctrl_c_cancels_the_run_on_the_server_and_the_conversation_goes_on(serve
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
+def test_what_is_typed_during_a_turn_is_sent_and_a_line_so_far_is_kept(server_process: Server):
+    """The graph reads no messages while it works, so the message is its next turn."""
+    with on_a_terminal(server_process, "--assistant", "long_answer") as screen:
+        screen.wait_for("you> ")
+        screen.type("slowly\n")
+        screen.wait_for("word9 ")
+        screen.type("once more\n")
+        screen.wait_for("to the agent> once more")
+        screen.wait_for("word9 ", times=2)
+        screen.type("/qui")
+        screen.wait_for("you> /qui")
+        assert screen.text.count("word199") == 2
+        screen.type("t\n")
+        assert screen.process.wait(60) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_a_turn_survives_a_server_that_dies_and_one_that_stops(server_process: Server, how: str):
     """The chat comes back by itself with the last event it saw; a run that was begun again is said to be."""

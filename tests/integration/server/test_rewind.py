@@ -221,3 +221,16 @@ async def test_a_change_between_look_and_run_leaves_everything_as_it_is(tmp_path
         assert (await server.client.threads.get(thread_id))["status"] == "idle"
         await say(server, thread_id, "hello")
         assert await humans(server, thread_id) == ["write /a.md one", "hello"]
+
+
+@pytest.mark.parametrize("name", ["simple_agent", "demo_agent"])
+async def test_the_agents_that_come_with_the_package_go_back(tmp_path: Path, name: str) -> None:
+    from stepwell.demo.agent import build_demo
+    from stepwell.demo.simple import build as build_simple
+
+    graph = build_simple(ScriptedModel.answering(write_what_is_said)) if name == "simple_agent" else build_demo()
+    async with serve(tmp_path, graphs={"agent": graph}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /a.md one")
+        assert (await rewind(server, thread_id, "write /a.md one"))["can_rewind"]
+        assert await humans(server, thread_id) == []

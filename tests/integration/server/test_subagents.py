@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,7 +17,7 @@ from stepwell.agent import create_deep_agent
 from stepwell.errors import NotFoundError
 from stepwell.middleware import SubAgent
 from stepwell.terminal.dialogue.remote_session import RemoteSession, ServerLine
-from stepwell.testing import ScriptedModel, call, calls, each_run, say
+from stepwell.testing import ScriptedModel, call, calls, each_run, fail, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -163,3 +165,25 @@ async def test_the_terminal_reads_them_from_a_server(server: Server):
     messages = await session.subagent_messages(tasks["scribe"].task_id)
     assert [message["type"] for message in messages] == ["human", "ai", "tool", "ai"]
     assert await RemoteSession(line, str(uuid4()), carry_on="").subagents() == []
+
+
+def forget_steps(folder: Path) -> None:
+    [database] = folder.rglob("*.db")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DELETE FROM steps WHERE kind = 'agent'")
+
+
+@pytest.mark.parametrize(("reply", "status"), [(fail(ValueError("no pen")), "error"), (say("Written."), "success")])
+async def test_a_task_whose_step_a_kill_prevented_shows_what_came_of_it(tmp_path: Path, reply: Any, status: str):
+    model = ScriptedModel.by_agent(
+        {"main": [call("task", description="Write", subagent_type="scribe"), say("Done.")], "scribe": [reply]}
+    )
+    scribe: SubAgent = {"name": "scribe", "description": "Writes.", "system_prompt": "Write."}
+    async with serve(tmp_path, graphs={"agent": create_deep_agent(model, subagents=[scribe])}) as running:
+        thread = (await running.client.threads.create())["thread_id"]
+        await running.client.runs.wait(thread, "agent", input={"messages": [{"role": "user", "content": "Go"}]})
+        before = (await get(running, f"/threads/{thread}/subagents"))["subagents"]
+        forget_steps(tmp_path)
+        (task,) = (await get(running, f"/threads/{thread}/subagents"))["subagents"]
+        assert [task["status"], *(each["status"] for each in before)] == [status, status]
+        assert (await get(running, f"/threads/{thread}/subagents/{task['task_id']}/messages"))["messages"]

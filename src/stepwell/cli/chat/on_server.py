@@ -27,7 +27,7 @@ from stepwell.terminal.dialogue.session import ThreadLine
 from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.terminal.own_command import spell_command
 
-MODES = ("messages-tuple", "updates")
+MODES = ("messages-tuple", "updates", "custom")
 USUAL_ASSISTANT = "simple_agent"
 _FIRST_CONTACT_S = 5.0
 

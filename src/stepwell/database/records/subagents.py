@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -49,6 +49,14 @@ _ACTIVE = "SELECT run_id FROM runs WHERE thread_id = ? AND status IN ('pending',
 SubAgentStatus = Literal["running", "interrupted", "success", "error"]
 
 
+class Result(NamedTuple):
+    """Where the task of a graph that called a subagent has written what came of it."""
+
+    namespace: str
+    checkpoint_id: str
+    task_id: str
+
+
 @dataclass(frozen=True)
 class SubAgentTask:
     """A call of a subagent. `interrupted`: it waits for an answer, or its run was stopped."""
@@ -73,6 +81,8 @@ class SubAgentTask:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    result: Result | None = None
+    """Where its result is, if no step says how it ended: a killed process may not have recorded one."""
 
 
 class SubAgentRecords(RecordsPart):
@@ -88,8 +98,8 @@ class SubAgentRecords(RecordsPart):
             used = {row["namespace"]: row for row in connection.execute(_USED, (thread_id,))}
             for place in _places(connection, thread_id):
                 task = _merge(tasks.get(place.task_id), place, active, used.get(place.namespace))
-                if task.status in ("running", "interrupted") and _has_result(connection, thread_id, place):
-                    task = replace(task, status="success")
+                if task.status in ("running", "interrupted") and (result := _result(connection, thread_id, place)):
+                    task = replace(task, status="success", result=result)
                 tasks[place.task_id] = task
             return sorted(tasks.values(), key=lambda task: (task.started_at, task.task_id), reverse=True)
 
@@ -136,13 +146,16 @@ def _places(connection: Connection, thread_id: str) -> Iterator[_Place]:
     yield from chosen.values()
 
 
-def _has_result(connection: Connection, thread_id: str, place: _Place) -> bool:
-    """Whether the task that made the call has written its result. A killed process may not have recorded the step."""
+def _result(connection: Connection, thread_id: str, place: _Place) -> Result | None:
+    """What the task that made the call has written; None if it has written no result."""
     parts = [part for part in place.namespace.split("|") if not part.isdigit()]
     above, task_id = "|".join(parts[:-1]), parts[-1].partition(":")[2]
     checkpoint_id = (place.metadata.get("parents") or {}).get(above)
-    rows = connection.execute(_WRITTEN, (thread_id, above, checkpoint_id, task_id)).fetchall() if checkpoint_id else []
-    return any(row["channel"] not in NOT_A_RESULT for row in rows)
+    if not isinstance(checkpoint_id, str):
+        return None
+    rows = connection.execute(_WRITTEN, (thread_id, above, checkpoint_id, task_id)).fetchall()
+    written = any(row["channel"] not in NOT_A_RESULT for row in rows)
+    return Result(above, checkpoint_id, task_id) if written else None
 
 
 def _order(place: _Place) -> tuple[int, str]:

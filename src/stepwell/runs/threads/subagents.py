@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -48,6 +48,7 @@ class ThreadSubAgents:
         if not page:
             return [], None
         async with self._states.saver(owner, thread_id) as saver:
+            page = [await _judge(saver, thread_id, task) for task in page]
             return [DescribedTask(task, await _description(saver, thread_id, task)) for task in page], further
 
     async def messages(
@@ -59,6 +60,7 @@ class ThreadSubAgents:
         if task is None:
             raise NotFoundError("task", task_id, "List the thread's tasks with GET /threads/{thread_id}/subagents.")
         async with self._states.saver(owner, thread_id) as saver:
+            task = await _judge(saver, thread_id, task)
             saved = None
             if saver is not None and task.namespace is not None:
                 saved = await saver.aget_tuple(_config(thread_id, task.namespace, None))
@@ -71,6 +73,20 @@ class ThreadSubAgents:
         end = len(own) if before is None else min(before, len(own))
         start = max(0, end - limit)
         return task, MessagePage(own[start:end][::-1], len(own), start or None, transcript.checkpoint_id)
+
+
+async def _judge(saver: BaseCheckpointSaver[Any] | None, thread_id: str, task: SubAgentTask) -> SubAgentTask:
+    """The task with the status that its result shows, if no step was recorded."""
+    if saver is None or task.result is None:
+        return task
+    saved = await saver.aget_tuple(_config(thread_id, task.result.namespace, task.result.checkpoint_id))
+    for writer, channel, value in (saved.pending_writes or ()) if saved else ():
+        if writer != task.result.task_id or channel != MESSAGES:
+            continue
+        for message in value if isinstance(value, Sequence) else [value]:
+            if isinstance(message, ToolMessage) and message.tool_call_id == task.task_id and message.status == "error":
+                return replace(task, status="error", error=str(message.text)[:MAX_DESCRIPTION_CHARS])
+    return task
 
 
 def _place(tasks: Sequence[SubAgentTask], task_id: str) -> int:

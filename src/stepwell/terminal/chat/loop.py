@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from stepwell.answers.client_tools import is_device_request
 from stepwell.errors import StepwellError
+from stepwell.terminal.chat.meanwhile import Meanwhile
 from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
 from stepwell.terminal.chat.rewinding import Rewinding
 from stepwell.terminal.chat.view import ChatView, files_of, last_answer, todos_of, transcript_lines
@@ -24,6 +25,7 @@ TITLE_CHARS = 60
 """A thread's title is the beginning of its first message."""
 
 _LOOK_AGAIN_S = 0.2
+_STOPPED = 130
 
 NOTHING_SAID = "(The turn ended without output. This chat shows only the 'messages' of an assistant's state.)"
 NO_DEVICE = (
@@ -32,7 +34,8 @@ NO_DEVICE = (
 NOBODY = "The agent asks a question, but there is nobody to answer."
 SCRIPTED = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
 WELCOME = "Stepwell. Type a message; /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves."
-HELP = """/files         list the agent's files
+HELP = """While the agent works, what you type is sent to it, and it reads it before its next step.
+/files         list the agent's files
 /files PATH    show a file
 /todos         show the agent's plan
 /tasks         list background tasks; /tasks stop ID stops one, /tasks wait waits for them
@@ -45,6 +48,7 @@ HELP = """/files         list the agent's files
 /rewind N      go back to before message N: the conversation and the files
 /rewind undo   undo that
 /thread ID     continue a thread; without an id, show the current one
+/queue TEXT    send a message when the turn has ended (while it works, also Alt+Enter)
 /aside TEXT    ask something about the conversation without changing it (also /btw)
 /help          show this list
 /quit          leave (or press Ctrl-D)"""
@@ -91,6 +95,7 @@ class Chat:
         self._for_agent = for_agent
         self._help = "\n".join(part for part in (more_help, HELP) if part)
         self._rewinding = Rewinding(runner, terminal)
+        self._meanwhile = Meanwhile(terminal)
         if mode:
             conversations.configurable[PERMISSION_MODE] = mode
         self._take(session or conversations.new())
@@ -104,7 +109,7 @@ class Chat:
         self._terminal.line(WELCOME)
         while True:
             try:
-                text = self._terminal.read("you> ").strip()
+                text = self._meanwhile.next("you> ").strip()
                 if text in ("/quit", "/exit"):
                     return 0
                 if text.startswith("/") and text.partition(" ")[0] not in self._for_agent:
@@ -120,6 +125,7 @@ class Chat:
 
     def only(self, text: str) -> int:
         """Send one message, for scripts. Returns exit code 1 at an interrupt that nobody can answer."""
+        self._meanwhile.on = False
         try:
             return self.once(text)
         except EOFError:
@@ -141,7 +147,9 @@ class Chat:
 
     def _take(self, session: Session) -> None:
         self._session = session
-        self._dialogue = Dialogue(self._runner, session, ChatView(self._terminal), self._answer)
+        self._dialogue = Dialogue(
+            self._runner, session, ChatView(self._terminal), self._answer, partial(self._meanwhile.listen, session)
+        )
 
     def _answer(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
         """The device carries out its own interrupts; the person answers the others."""
@@ -161,11 +169,20 @@ class Chat:
         return self._runner.run(self._session.claim(interrupt_id))
 
     def _turn(self, parts: AsyncGenerator[StreamPart], if_silent: str = "") -> int:
+        """Show a run, and those that begin with messages which came too late for it."""
+        code = self._show(parts, if_silent)
+        while self._meanwhile.steered and code != _STOPPED:
+            self._meanwhile.steered = False
+            code = self._show(self._session.hear_steered())
+        self._meanwhile.steered = False
+        return code
+
+    def _show(self, parts: AsyncGenerator[StreamPart], if_silent: str = "") -> int:
         try:
             ending = self._dialogue.run(parts)
         except NotStoppedError as error:
             self._terminal.line(f"The turn could not be stopped: {error}")
-            return 130
+            return _STOPPED
         except StepwellError as error:
             self._terminal.line(f"The turn failed: {error}")
             return 1
@@ -177,7 +194,7 @@ class Chat:
                 raise UnansweredError
             case "stopped":
                 self._terminal.line("(stopped)")
-                return 130
+                return _STOPPED
             case "silent" if if_silent:
                 self._terminal.line(if_silent)
         return 0
@@ -213,6 +230,8 @@ class Chat:
                 self._mode(argument)
             case "/rewind":
                 self._rewinding.carry_out(self._session, argument)
+            case "/queue":
+                self.once(argument) if argument else self._terminal.line("Write the message after the command.")
             case "/aside" | "/btw":
                 self._aside(argument)
             case "/thread":

@@ -86,4 +86,5 @@ def describe(report: Mapping[str, Any]) -> Iterable[str]:
     if report["not_undone"]:
         yield "What stays as it is:"
     for each in report["not_undone"]:
-        yield f"  {each['what']}" + (f" ({each['times']} times)" if each["times"] > 1 else "")
+        place = " on your device, which keeps earlier versions itself" if each["kind"] == "device" else ""
+        yield f"  {each['what']}{place}" + (f" ({each['times']} times)" if each["times"] > 1 else "")

@@ -19,7 +19,7 @@ from stepwell.clock import SystemClock
 from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import Thread
-from stepwell.errors import NotFoundError, RewindError, RunError
+from stepwell.errors import MessageTakenError, NoActiveRunError, NotFoundError, RewindError, RunError
 from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
@@ -27,6 +27,7 @@ from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
+from stepwell.state.steering import SteeringMessage, check_content
 from stepwell.terminal.dialogue.session import (
     CLAIM_S,
     TERMINAL,
@@ -95,6 +96,8 @@ class EngineSession:
         self._modes = tuple(modes)
         self._run_id: str | None = None
         """The run whose stream we are reading."""
+        self._steered: dict[str, str] = {}
+        """Messages sent to runs since `hear_steered`, with their runs."""
 
     @property
     def thread_id(self) -> str:
@@ -153,6 +156,32 @@ class EngineSession:
 
     async def rewind(self, turn_id: str, *, dry_run: bool = False, force: bool = False) -> Mapping[str, Any]:
         raise RewindError("Turns of this graph cannot be taken back. Start again in another file.")
+
+    async def steer(self, text: str) -> None:
+        if self._run_id is None:
+            raise NoActiveRunError("No run is under way.")
+        message = SteeringMessage(str(uuid4()), check_content(text))
+        sent = await self._engine.steer(_OWNER, self._thread_id, self._run_id, message)
+        self._steered[message.id] = sent.run_id
+
+    async def withdraw(self) -> list[str]:
+        taken_back = []
+        for sent in await self._records.list_waiting_messages(_OWNER, self._thread_id):
+            try:
+                await self._records.withdraw_message(_OWNER, self._thread_id, sent.message.id)
+            except (MessageTakenError, NotFoundError):  # the agent has it
+                continue
+            taken_back.append(str(sent.message.content))
+        return taken_back
+
+    async def hear_steered(self) -> AsyncGenerator[StreamPart]:
+        steered, self._steered = set(self._steered.values()), {}
+        runs = await self._records.list_runs(_OWNER, self._thread_id, None, Page(limit=_NEWEST)) if steered else []
+        for run in reversed(runs):
+            if run.metadata.get("steered_run_id") in steered:
+                async with aclosing(self._read(run.run_id)) as parts:
+                    async for part in parts:
+                        yield part
 
     async def aside(self, question: str) -> str:
         raise RunError("Side questions are for conversations with an agent: start one with stepwell chat.")

@@ -1,7 +1,7 @@
 """The events of a turn, as plain values that a screen can show.
 
-`Translator` reads a run's stream as JSON (modes `messages` and `updates`, with subgraphs) and yields who spoke, who called which tool
-and what the tool returned. It does not need LangChain, so a chat with a server starts without it. It prints nothing.
+`Translator` reads a run's stream as JSON (modes `messages`, `updates` and `custom`, with subgraphs) and yields who spoke, who called which
+tool and what the tool returned. It does not need LangChain, so a chat with a server starts without it. It prints nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ MAIN = "main"
 
 _AGENT_TYPES = ("ai", "AIMessageChunk")
 _TOOL_TYPES = ("tool", "ToolMessageChunk")
+_STEERED = "steered"
+"""The custom event that says which messages a model call reads first."""
 _GRADER = "rubric_grader"
 """Who judges answers. What it does is not shown, only what it comes to."""
 
@@ -73,13 +75,20 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """The agent reads a message that was sent to it while it works."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Restarted:
     """A server restarted the run from its last checkpoint: text shown since then is void."""
 
     attempt: int
 
 
-TurnEvent: TypeAlias = Said | Called | Returned | Planned | Checked | Restarted
+TurnEvent: TypeAlias = Said | Called | Returned | Planned | Checked | Heard | Restarted
 
 
 class Translator:
@@ -98,6 +107,9 @@ class Translator:
         """The events in one part of the stream; often none."""
         if part.mode == "messages":
             yield from self._speak(part.namespace, *part.data)
+        elif part.mode == "custom":
+            if isinstance(part.data, Mapping) and part.data.get("type") == _STEERED:
+                yield from (Heard(text_of(message)) for message in part.data.get("messages") or ())
         elif part.mode == "updates":
             yield from self._floor.end_step(part.namespace)
             for update in part.data.values():

@@ -10,11 +10,12 @@ from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
-from stepwell.errors import NotFoundError
+from stepwell.errors import NoActiveRunError, NotFoundError
+from stepwell.state.steering import Steering
 from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, SubAgentLine, TaskLine, ThreadLine
 from stepwell.terminal.dialogue.stored_subagents import stored_messages, stored_subagents
 
-MODES = ("messages", "updates")
+MODES = ("messages", "updates", "custom")
 
 
 class GraphSession:
@@ -32,6 +33,8 @@ class GraphSession:
         self._config: Any = {"configurable": {"thread_id": thread_id}}
         self._titles = {} if titles is None else titles
         self._configurable = {} if configurable is None else configurable
+        self._steering = Steering()
+        self._driving = False
 
     @property
     def thread_id(self) -> str:
@@ -108,6 +111,24 @@ class GraphSession:
         config: Any = {"configurable": {**self._configurable, **self._config["configurable"]}}
         return await arewind(self._graph, config, turn_id, dry_run=dry_run, force=force)
 
+    async def steer(self, text: str) -> None:
+        if not self._driving:
+            raise NoActiveRunError("The turn has ended.")
+        self._steering.send(text)
+
+    async def withdraw(self) -> list[str]:
+        waiting = self._steering.waiting
+        return [str(message.content) for message in waiting if self._steering.withdraw(message.id)]
+
+    async def hear_steered(self) -> AsyncGenerator[StreamPart]:
+        messages = (await self._state()).values.get("messages") or []
+        left = self._steering.take_left(messages)
+        if left:
+            news = [{"role": "user", "content": message.content, "id": message.id} for message in left]
+            async with aclosing(self._drive({"messages": news})) as parts:
+                async for part in parts:
+                    yield part
+
     async def aside(self, question: str) -> str:
         messages = (await self._state()).values.get("messages") or []
         copied = {**self._configurable, "thread_id": f"{self._thread_id}-aside", "side_question": True}
@@ -122,10 +143,14 @@ class GraphSession:
 
     async def _drive(self, turn: Any) -> AsyncGenerator[StreamPart]:
         # Closed as soon as the reader stops (Ctrl-C), so that the run does not continue behind the prompt.
-        config = {"configurable": {**self._configurable, **self._config["configurable"]}}
-        async with aclosing(self._graph.astream(turn, config, stream_mode=list(MODES), subgraphs=True)) as stream:
-            async for namespace, mode, chunk in stream:
-                yield StreamPart(mode, namespace, _as_json(chunk))
+        config = self._steering.config(**self._configurable, **self._config["configurable"])
+        self._driving = True
+        try:
+            async with aclosing(self._graph.astream(turn, config, stream_mode=list(MODES), subgraphs=True)) as stream:
+                async for namespace, mode, chunk in stream:
+                    yield StreamPart(mode, namespace, _as_json(chunk))
+        finally:
+            self._driving = False
 
 
 class GraphConversations:

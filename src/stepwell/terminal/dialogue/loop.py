@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, Literal, Protocol, TypeAlias
 
 from stepwell.errors import RunError, StepwellError
@@ -26,6 +26,10 @@ Ending: TypeAlias = Literal["done", "silent", "stopped", "unanswered"]
 
 Answer: TypeAlias = Callable[[Sequence[OpenInterrupt]], Mapping[str, Any]]
 """Answers interrupts: returns interrupt id -> answer, or raises `EOFError` when nobody is there."""
+
+
+Meanwhile: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""What goes on while a run is shown, such as reading what a person types."""
 
 
 class View(Protocol):
@@ -47,8 +51,11 @@ class NotStoppedError(RunError):
 class Dialogue:
     """One thread, its view, and the function that answers."""
 
-    def __init__(self, runner: asyncio.Runner, session: Session, view: View, answer: Answer) -> None:
+    def __init__(
+        self, runner: asyncio.Runner, session: Session, view: View, answer: Answer, meanwhile: Meanwhile = nullcontext
+    ) -> None:
         self._runner = runner
+        self._meanwhile = meanwhile
         self._session = session
         self._view = view
         self._answer = answer
@@ -78,7 +85,7 @@ class Dialogue:
     async def _read(self, parts: AsyncGenerator[StreamPart]) -> bool:
         seen = False
         # Closed here even if the screen fails (`| head`): the generator that executes the run must not stay open until the loop ends.
-        async with aclosing(parts) as arriving:
+        async with aclosing(parts) as arriving, self._meanwhile():
             async for part in arriving:
                 seen = self._view.show(part) or seen
         return seen

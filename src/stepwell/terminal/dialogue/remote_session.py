@@ -27,7 +27,7 @@ from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
 from stepwell.addresses import DEFAULT_URL
-from stepwell.errors import ConfigurationError, RunError
+from stepwell.errors import ConfigurationError, NoActiveRunError, RunError
 from stepwell.settings import Settings
 from stepwell.terminal.dialogue.server_errors import as_sentences, is_uncertain, tell_of_outages
 from stepwell.terminal.dialogue.session import (
@@ -95,6 +95,10 @@ class RemoteSession:
         """The command that continues the thread."""
         self._run_id: str | None = None
         self._under_way = False
+        self._named = asyncio.Event()
+        """Whether the server has said which run is under way."""
+        self._steered: dict[str, str] = {}
+        """Messages sent to runs since `hear_steered`, with their runs."""
 
     @property
     def thread_id(self) -> str:
@@ -112,10 +116,7 @@ class RemoteSession:
             runs = await self._client.runs.list(self._thread_id, limit=NEWEST)
         under_way = [run["run_id"] for run in reversed(runs) if run["status"] in ("pending", "running")]
         for run_id in under_way:
-            stream = self._client.runs.join_stream(
-                self._thread_id, run_id, stream_mode=cast("Any", list(self._line.modes)), last_event_id="0"
-            )
-            async with aclosing(self._read(stream, run_id)) as parts:
+            async with aclosing(self._join(run_id)) as parts:
                 async for part in parts:
                     yield part
 
@@ -188,6 +189,47 @@ class RemoteSession:
         with self._sentences():
             return cast("Mapping[str, Any]", await self._client.http.post(f"/threads/{self._thread_id}/rewind", json=wanted))
 
+    async def steer(self, text: str) -> None:
+        if self._under_way:
+            await self._named.wait()
+        if not self._under_way:
+            raise NoActiveRunError("The turn has ended.")
+        message = {"id": str(uuid4()), "content": text}
+        with self._sentences():
+            path = f"/threads/{self._thread_id}/runs/{self._run_id}/messages"
+            await self._client.http.post(path, json={"message": message})
+        self._steered[message["id"]] = str(self._run_id)
+
+    async def withdraw(self) -> list[str]:
+        taken_back: list[str] = []
+        if not self._steered:
+            return taken_back
+        with self._sentences():
+            waiting = await self._client.http.get(f"/threads/{self._thread_id}/waiting-messages")
+            for message in waiting["messages"]:
+                if message["message_id"] not in self._steered:  # somebody else's
+                    continue
+                try:
+                    await self._client.http.delete(
+                        f"/threads/{self._thread_id}/waiting-messages/{quote(message['message_id'])}"
+                    )
+                except (NotThereError, ConflictError):  # the agent has it
+                    continue
+                taken_back.append(str(message["content"]))
+        return taken_back
+
+    async def hear_steered(self) -> AsyncGenerator[StreamPart]:
+        steered, self._steered = set(self._steered.values()), {}
+        if not steered:
+            return
+        with self._sentences():
+            runs = await self._client.runs.list(self._thread_id, limit=NEWEST)
+        for run in reversed(runs):
+            if (run["metadata"] or {}).get("steered_run_id") in steered:
+                async with aclosing(self._join(run["run_id"])) as parts:
+                    async for part in parts:
+                        yield part
+
     async def aside(self, question: str) -> str:
         with self._sentences():
             said = await self._client.http.post(f"/threads/{self._thread_id}/side-question", json={"question": question})
@@ -218,6 +260,7 @@ class RemoteSession:
     def _open(self, headers: Mapping[str, str], turn: Mapping[str, Any]) -> AsyncIterator[Any]:
         def note_run(run: Any) -> None:
             self._run_id = run["run_id"]
+            self._named.set()
 
         return self._client.runs.stream(
             self._thread_id,
@@ -234,8 +277,14 @@ class RemoteSession:
             headers=headers,
         )
 
+    def _join(self, run_id: str) -> AsyncGenerator[StreamPart]:
+        """The whole stream of a run that was started elsewhere."""
+        modes = cast("Any", list(self._line.modes))
+        return self._read(self._client.runs.join_stream(self._thread_id, run_id, stream_mode=modes, last_event_id="0"), run_id)
+
     async def _read(self, stream: AsyncIterator[Any], run_id: str | None) -> AsyncGenerator[StreamPart]:
         self._run_id, self._under_way = run_id, True
+        self._named.clear() if run_id is None else self._named.set()
         reading = tell_of_outages(stream, self._client.http.client, self._line.url, self._line.tell)
         with self._sentences():
             async with aclosing(cast("Any", reading)) as parts:

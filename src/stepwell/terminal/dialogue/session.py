@@ -146,6 +146,18 @@ class Session(Protocol):
         """Take a turn back, with all after it; or only say what would happen. `RewindError` if that is not possible."""
         ...
 
+    async def steer(self, text: str) -> None:
+        """Send a message to the run whose stream is being read: it enters before the next model call. `RunError` if it cannot."""
+        ...
+
+    async def withdraw(self) -> list[str]:
+        """Take back the messages to the run that its agent has not read; returns their texts, oldest first."""
+        ...
+
+    def hear_steered(self) -> AsyncGenerator[StreamPart]:
+        """The runs that messages have become which came too late for theirs. Nothing if there are none."""
+        ...
+
     async def aside(self, question: str) -> str:
         """The answer to a question about the conversation, of which the thread keeps nothing."""
         ...

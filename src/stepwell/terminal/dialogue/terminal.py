@@ -6,10 +6,13 @@ Text from a model or a tool may contain control characters that move the cursor 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
+from shutil import get_terminal_size
 from typing import Any, TextIO
+from unicodedata import combining, east_asian_width
 
-from stepwell.terminal.dialogue.events import MAIN, Called, Checked, Planned, Restarted, Returned, TurnEvent
+from stepwell.terminal.dialogue.events import MAIN, Called, Checked, Heard, Planned, Restarted, Returned, TurnEvent
 from stepwell.terminal.dialogue.interleaving import Said, Voice
 
 LINE_CHARS = 100
@@ -33,6 +36,10 @@ class Terminal:
         self._screen = screen
         self._speaking: tuple[str, Voice] | None = None
         """The speaker and message of an unfinished line."""
+        self._held: list[str] | None = None
+        """What is written while a person types a line; None if nobody does."""
+        self._drawn = 0
+        """How many columns of that line are on the screen."""
 
     @property
     def interactive(self) -> bool:
@@ -54,6 +61,8 @@ class Terminal:
                 self.line(f"{_label(speaker)}{'✓' if event.result == 'satisfied' else '✗'} {event.words}")
                 for missing in event.missing:
                     self.line(f"{_label(speaker)}  - {_short(missing)}")
+            case Heard(text):
+                self.line(f"(The agent reads: {_short(text)})")
             case Restarted():
                 self.line("(The server restarted this turn from its last checkpoint; some text may be repeated.)")
 
@@ -78,15 +87,39 @@ class Terminal:
         self.line(text)
         return self.read("answer> ")
 
-    def read(self, prompt: str) -> str:
-        """Read one line; `EOFError` at the end of input."""
+    def read(self, prompt: str, draft: str = "") -> str:
+        """Read one line; `EOFError` at the end of input. `draft` is what the person has typed of it already."""
         self.end_text()
         if self.interactive:
-            return input(prompt)  # with the line editing of the platform
+            return _edit(prompt, draft)
         line = self._source.readline()
         if not line:
             raise EOFError
         return line.rstrip("\n")
+
+    @property
+    def keyboard(self) -> int | None:
+        """The file descriptor of a person's keyboard; None if nobody sits in front of the terminal."""
+        return self._source.fileno() if self.interactive and sys.platform != "win32" else None
+
+    def draw(self, prompt: str, text: str) -> None:
+        """Show a line that a person is typing, or show it anew. What is written from now on waits for `end_drawing`."""
+        if self._held is None:
+            self.end_text()
+            self._held, self._drawn = [], 0
+        shown = make_printable(_tail(prompt, text, get_terminal_size().columns - 1), self._screen)
+        width = _width(shown)
+        gone = max(0, self._drawn - width)
+        self._drawn = width
+        self._put("\r" + shown + " " * gone + "\b" * gone)
+
+    def end_drawing(self, *, keep: bool) -> None:
+        """The line is finished; it stays on the screen if `keep`. Writes what was held back."""
+        if self._held is None:
+            return
+        held, self._held = self._held, None
+        self._put("\n" if keep else "\r" + " " * self._drawn + "\r")
+        self._put("".join(held))
 
     def _stream(self, piece: Said) -> None:
         if self._speaking != (piece.speaker, piece.voice):
@@ -96,7 +129,14 @@ class Terminal:
         self._write(piece.text)
 
     def _write(self, text: str) -> None:
-        self._screen.write(make_printable(text, self._screen))
+        printable = make_printable(text, self._screen)
+        if self._held is not None:
+            self._held.append(printable)
+        else:
+            self._put(printable)
+
+    def _put(self, text: str) -> None:
+        self._screen.write(text)
         self._screen.flush()
 
 
@@ -104,6 +144,33 @@ def make_printable(text: str, screen: TextIO) -> str:
     """The text without control characters, and without letters that the screen's encoding lacks."""
     encoding = screen.encoding or "utf-8"
     return text.translate(_CONTROLS).encode(encoding, "replace").decode(encoding)
+
+
+def _edit(prompt: str, draft: str) -> str:
+    """Read a line with the line editing of the platform."""
+    if not draft:
+        return input(prompt)
+    try:
+        import readline
+    except ImportError:  # without it, nothing can be put into the line
+        return draft + input(prompt + draft)
+    readline.set_startup_hook(lambda: readline.insert_text(draft))
+    try:
+        return input(prompt)
+    finally:
+        readline.set_startup_hook()
+
+
+def _width(text: str) -> int:
+    """How many columns the text takes."""
+    return sum(2 if east_asian_width(letter) in "WF" else 0 if combining(letter) else 1 for letter in text)
+
+
+def _tail(prompt: str, text: str, columns: int) -> str:
+    """The prompt with the end of the text, on one line."""
+    while text and _width(prompt) + _width(text) > columns:
+        text = text[1:]
+    return prompt + text
 
 
 def _label(speaker: str) -> str:

@@ -20,7 +20,17 @@ from shutil import rmtree
 from typing import Any
 
 from stepwell.private_files import make_private_folder
-from stepwell.tools.rewind.journal import Entry, done, is_same_mark
+from stepwell.tools.rewind.journal import (
+    MAX_KEPT_BYTES,
+    Entry,
+    JournalFullError,
+    done,
+    failed,
+    forgotten,
+    is_same_mark,
+    needed_images,
+    turn_of,
+)
 
 
 class FolderJournals:
@@ -48,8 +58,9 @@ class FolderJournals:
 class FolderJournal:
     """The journal of one thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, limit: int = MAX_KEPT_BYTES) -> None:
         self._folder = folder
+        self._limit = limit
         self._lock = threading.Lock()
         self._known: list[Entry] | None = None
         self._next = 1
@@ -62,15 +73,21 @@ class FolderJournal:
 
     def begin(self, changes: Sequence[Entry], images: Mapping[str, bytes]) -> Future[list[int]]:
         with self._lock:
-            for name, content in images.items():
+            known = self._read()
+            for name, content in needed_images(turn_of(known), changes, images).items():
                 self._keep(name, content)
-            return done(self._append(changes))
+            numbers = self._append(changes)
+            first = forgotten(known, self._sizes(), self._limit) if images else 0
+            if first > numbers[0]:
+                self._forget(numbers)
+                return failed(JournalFullError())
+            if old := [each.number for each in known if each.number < first]:
+                self._forget(old)
+            return done(numbers)
 
     def drop(self, numbers: Sequence[int]) -> Future[None]:
         with self._lock:
-            known = self._read()
-            self._write([{"drop": list(numbers)}])
-            self._known = [each for each in known if each.number not in numbers]
+            self._take_out(numbers)
         return done(None)
 
     def entries(self) -> Future[list[Entry]]:
@@ -82,6 +99,26 @@ class FolderJournal:
             return done(self._image(content_hash).read_bytes())
         except FileNotFoundError:
             return done(None)
+
+    def _take_out(self, numbers: Sequence[int]) -> None:
+        known, gone = self._read(), set(numbers)
+        self._write([{"drop": list(numbers)}])
+        self._known = [each for each in known if each.number not in gone]
+
+    def _forget(self, numbers: Sequence[int]) -> None:
+        """Take entries out, with the contents that no other entry names."""
+        self._take_out(numbers)
+        named = {each.before for each in self._read()}
+        for content_hash in self._sizes():
+            if content_hash not in named:
+                self._image(content_hash).unlink(missing_ok=True)
+
+    def _sizes(self) -> dict[str, int]:
+        return {
+            path.parent.name + path.name: path.stat().st_size
+            for path in self._folder.glob("images/*/*")
+            if "." not in path.name
+        }
 
     def _append(self, entries: Sequence[Entry]) -> list[int]:
         known = self._read()

@@ -14,7 +14,7 @@ agent's `RewindMiddleware` is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -30,6 +30,9 @@ ABSENT = ""
 
 MARK = "stepwell_rewind"
 """The name under which a compiled graph's builder has the middleware that keeps what a rewind needs."""
+
+MAX_KEPT_BYTES = 1_000_000_000
+"""How much a thread's journal keeps of files. The oldest turns are forgotten first."""
 
 EntryKind = Literal["turn", "change", "note"]
 
@@ -60,7 +63,8 @@ class FileJournal(Protocol):
         ...
 
     def begin(self, changes: Sequence[Entry], images: Mapping[str, bytes]) -> Future[list[int]]:
-        """Write down changes that are about to be made, with the contents by their hashes. Returns the entries' numbers."""
+        """Write down changes that are about to be made, with the contents by their hashes. Returns the entries' numbers. Raises
+        `JournalFullError` if this turn alone would keep more than `MAX_KEPT_BYTES`."""
         ...
 
     def drop(self, numbers: Sequence[int]) -> Future[None]:
@@ -80,6 +84,32 @@ class JournalKeeper(Protocol):
     def of(self, thread_id: str) -> FileJournal: ...
 
 
+class JournalFullError(Exception):
+    """The turn has changed so much that its journal keeps no further contents."""
+
+
+def needed_images(turn: Iterable[Entry], changes: Sequence[Entry], images: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The contents that somebody can go back to: a file's first one in a turn. `turn` are the entries since the turn began."""
+    seen = {each.name for each in turn if each.kind == "change"}
+    wanted = {each.before for each in changes if each.name not in seen}
+    return {name: content for name, content in images.items() if name in wanted}
+
+
+def forgotten(entries: Sequence[Entry], sizes: Mapping[str, int], limit: int) -> int:
+    """The number of the first entry to keep, so that the contents of all later ones have at most `limit` bytes together."""
+    kept: set[str] = set()
+    total, first = 0, entries[-1].number + 1 if entries else 1
+    for entry in reversed(entries):
+        if entry.before and entry.before not in kept:
+            kept.add(entry.before)
+            total += sizes.get(entry.before, 0)
+        if total > limit:
+            return first
+        if entry.kind == "turn":
+            first = entry.number
+    return entries[0].number if entries else 1
+
+
 def hash_of(content: bytes | None) -> str:
     """What identifies a content in a journal."""
     return ABSENT if content is None else sha256(content).hexdigest()
@@ -89,6 +119,13 @@ def done(value: T) -> Future[T]:
     """A future of something that is done already."""
     future: Future[T] = Future()
     future.set_result(value)
+    return future
+
+
+def failed(error: Exception) -> Future[Any]:
+    """A future of something that could not be done."""
+    future: Future[Any] = Future()
+    future.set_exception(error)
     return future
 
 
@@ -105,7 +142,8 @@ class MemoryJournals:
 class MemoryJournal:
     """A journal in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = MAX_KEPT_BYTES) -> None:
+        self._limit = limit
         self._entries: list[Entry] = []
         self._images: dict[str, bytes] = {}
         self._next = 1
@@ -116,8 +154,14 @@ class MemoryJournal:
         return done(None)
 
     def begin(self, changes: Sequence[Entry], images: Mapping[str, bytes]) -> Future[list[int]]:
-        self._images.update(images)
-        return done([self._add(change) for change in changes])
+        self._images.update(needed_images(turn_of(self._entries), changes, images))
+        numbers = [self._add(change) for change in changes]
+        first = forgotten(self._entries, {name: len(content) for name, content in self._images.items()}, self._limit)
+        full = first > numbers[0]
+        self._entries = [each for each in self._entries if (each.number < numbers[0] if full else each.number >= first)]
+        named = {each.before for each in self._entries}
+        self._images = {name: content for name, content in self._images.items() if name in named}
+        return failed(JournalFullError()) if full else done(numbers)
 
     def drop(self, numbers: Sequence[int]) -> Future[None]:
         self._entries = [each for each in self._entries if each.number not in numbers]
@@ -137,6 +181,12 @@ class MemoryJournal:
 
 def is_same_mark(one: Entry, other: Entry) -> bool:
     return one.kind == "turn" and (one.name, one.checkpoint_id) == (other.name, other.checkpoint_id)
+
+
+def turn_of(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries since the newest turn began."""
+    began = next((place for place in range(len(entries) - 1, -1, -1) if entries[place].kind == "turn"), -1)
+    return list(entries[began + 1 :])
 
 
 def has_rewind(graph: object) -> bool:

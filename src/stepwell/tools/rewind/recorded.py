@@ -30,7 +30,7 @@ from stepwell.backends.protocol import (
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.backends.transfers import has_whole_files
 from stepwell.tools.files.tools import acall, backend_for
-from stepwell.tools.rewind.journal import Entry, FileJournal, JournalKeeper, hash_of, journal_in
+from stepwell.tools.rewind.journal import Entry, FileJournal, JournalFullError, JournalKeeper, hash_of, journal_in
 
 T = TypeVar("T")
 Result = TypeVar("Result", WriteResult, EditResult, DeleteResult, MoveResult)
@@ -38,7 +38,7 @@ Result = TypeVar("Result", WriteResult, EditResult, DeleteResult, MoveResult)
 MAX_FILES = 10_000
 """A folder with more files is deleted or moved without before-images, and a note says so."""
 MAX_BYTES = 200_000_000
-"""The same for more bytes."""
+"""The same for more bytes, and for a file with more."""
 _ATTEMPTS = 5
 
 
@@ -140,9 +140,9 @@ class RecordedBackend:
         for attempt in range(_ATTEMPTS):
             try:
                 entries, images, seen = yield from self._look(verb, [str(path) for path in touched], args, options)
-            except NoImageError:
+                numbers = (yield JournalCall("begin", (entries, images))) if entries else []
+            except (NoImageError, JournalFullError):
                 return (yield from self._without_images(verb, args, options))
-            numbers = (yield JournalCall("begin", (entries, images))) if entries else []
             pinned = {**options, **({} if attempt == _ATTEMPTS - 1 else seen)}
             result = yield VerbCall(verb, args, pinned)
             if result.error is None:
@@ -227,6 +227,8 @@ class RecordedBackend:
         if found.content is None and found.error not in _NOTHING_THERE:
             raise NoImageError
         content: bytes | None = found.content
+        if content is not None and len(content) > MAX_BYTES:
+            raise NoImageError
         return content
 
 

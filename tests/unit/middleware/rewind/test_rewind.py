@@ -18,7 +18,7 @@ from stepwell.backends.objects import ObjectBackend, memory_bucket
 from stepwell.errors import ConfigurationError, RewindError
 from stepwell.testing import ScriptedModel, call, calls
 from stepwell.tools.rewind.folder import FolderJournals
-from stepwell.tools.rewind.journal import Entry
+from stepwell.tools.rewind.journal import Entry, MemoryJournal
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
@@ -373,3 +373,17 @@ def test_a_line_that_a_kill_cut_is_left_out(tmp_path: Path) -> None:
     assert journal.image("h").result() == b"x"
     FolderJournals(tmp_path).forget("t")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_turn_that_changes_too_much_goes_on_and_the_report_says_so(folder: Path) -> None:
+    (folder / "a.md").write_text("before" * 100)
+    middleware = RewindMiddleware()
+    middleware.keeper._journals["t"] = MemoryJournal(limit=100)  # type: ignore[attr-defined]
+    model = ScriptedModel([call("write_file", file_path="/a.md", content="after", overwrite=True), "done"])
+    agent = create_deep_agent(model, backend=FilesystemBackend(folder), middleware=[middleware], checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    agent.invoke({"messages": [HumanMessage("go", id="m1")]}, thread)
+    assert (folder / "a.md").read_text() == "after"
+    report = rewind(agent, thread, "m1")
+    assert report["not_undone"] == [{"kind": "file", "what": "write /a.md", "times": 1}]
+    assert (folder / "a.md").read_text() == "after"

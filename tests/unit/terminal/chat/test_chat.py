@@ -234,6 +234,14 @@ def test_a_rewind_asks_first():
     assert "There is no rewind of this chat to undo." in screen
 
 
+def test_a_change_on_a_device_is_said_to_stay():
+    from stepwell.terminal.chat.rewinding import describe
+
+    stays = [{"kind": "device", "what": "write /a.md", "times": 2}]
+    lines = [*describe({"messages_removed": 2, "files": [], "problem": None, "not_undone": stays})]
+    assert lines[-1] == "  write /a.md on your device, which keeps earlier versions itself (2 times)"
+
+
 def test_an_agent_that_keeps_nothing_says_so():
     assert "RewindMiddleware" in converse("hello\n/rewind 1\n", say("Good day."))[1]
 

@@ -23,7 +23,8 @@ CREATE INDEX background_wakes_of_parent ON background_wakes (parent_thread_id);
 CREATE INDEX background_wakes_of_task ON background_wakes (task_id);
 
 -- A run that tells a parent about a task must not take the thread past a question that waits for a person. It becomes due when the last
--- question is answered or dropped, whatever the way.
+-- question is answered or dropped, whatever the way. The first condition on the status is the one of the index `runs_open`, which SQLite
+-- uses only if it is repeated; without it, all runs that the thread has ever had are searched.
 CREATE TRIGGER questions_are_settled AFTER UPDATE OF interrupts ON threads WHEN OLD.interrupts <> '[]' AND NEW.interrupts = '[]'
 BEGIN
   UPDATE runs SET due_at = 0, later = 0
