@@ -197,7 +197,7 @@ async def test_side_questions_in_a_process_count_towards_the_conversation_s_budg
     budget = BudgetMiddleware(max_model_calls=2, per="thread")
     agent = create_deep_agent(model, middleware=[budget], checkpointer=InMemorySaver())
     session = GraphConversations(agent).new()
-    async for _ in session.send("hello"):
+    async for _ in session.send(said("hello")):
         pass
     assert await session.aside("what?") == "two"
     assert "budget of 2 model calls is used up" in await session.aside("and now?")
