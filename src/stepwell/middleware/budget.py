@@ -168,10 +168,8 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _sharing(self, request: ModelRequest[Any], spent: Spending) -> _Sharing | None:
         """What this call has to hold beside its own budget; None if nobody else spends from it."""
         configurable = _configurable()
-        host: SharedSpending | None = configurable.get(SHARED)
+        host: SharedSpending = configurable.get(SHARED) or SharedHere(str(configurable.get("thread_id", "")))
         state, tasks = request.state, bool(request.state.get("async_tasks"))
-        if host is None:
-            host = SharedHere(str(configurable.get("thread_id", "")))
         if host.turn is None and current_meter() is not None:
             return None  # a subagent, whose calls its agent counts
         if (host.is_aside or (host.turn is None and not tasks)) and self._per != "thread":
@@ -189,7 +187,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             turn if host.turn is None else host.turn,
             self._expect(request),
             decide,
-            own=self._stored(state, turn) if is_agent else None,
+            own=cast("Spent", self._stored(state, turn)) if is_agent else None,
             reported=reports_of_tasks(self._messages_of(state, turn)) if is_agent and tasks else None,
             alone=is_agent and not tasks,
         )

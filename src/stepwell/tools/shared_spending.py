@@ -34,10 +34,15 @@ Decide = Callable[[Spent], str | None]
 class SharedSpending(Protocol):
     """One run's way to what it shares with others."""
 
-    turn: str | None
-    """The turn of the agent whose budget a background task or a side question spends from; None for the agent itself."""
-    is_aside: bool
-    """Whether the run answers a side question, which only a budget for the whole thread counts."""
+    @property
+    def turn(self) -> str | None:
+        """The turn of the agent whose budget a background task or a side question spends from; None for the agent itself."""
+        ...
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether the run answers a side question, which only a budget for the whole thread counts."""
+        ...
 
     def hold(self, call: Hold) -> Decision: ...
     async def ahold(self, call: Hold) -> Decision: ...
