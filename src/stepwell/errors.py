@@ -338,6 +338,12 @@ class SteerQueueFullError(SteeringError):
     code = "STEER_QUEUE_FULL"
 
 
+class SideQuestionPausedError(SteeringError):
+    """A side question needs something from the user before it can be answered, such as money. It has no thread that could wait."""
+
+    code = "SIDE_QUESTION_PAUSED"
+
+
 class MessageTakenError(SteeringError):
     """The message cannot be withdrawn, because the agent has it already."""
 

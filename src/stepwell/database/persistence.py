@@ -29,6 +29,7 @@ from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.runs import read_result
 from stepwell.database.shared_counts import SharedCounts
+from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
 from stepwell.database.store.items import SqlStore
 from stepwell.database.types import Lease, PendingInterrupt, Run
@@ -108,6 +109,9 @@ class Persistence(ABC):
 
     def steering(self, claim: ClaimedRun) -> SqlSteering:
         return SqlSteering(self.database, claim.lease, expected=claim.run.steered > 0)
+
+    def shared_spending(self, run: Run) -> SqlSharedSpending:
+        return SqlSharedSpending(self.database, run)
 
     def store(self, owner: str) -> BaseStore:
         return SqlStore(self.database, owner, self._clock)

@@ -113,6 +113,8 @@ class RunRequest(RunFields):
     delete_thread_after: bool = False
     """Whether this is a stateless run, whose thread is deleted when the run ends."""
     cancel_on_disconnect: bool = False
+    counts_for: str | None = None
+    """The thread that the usage of a side question counts for. Never taken from a caller."""
     background: Json | None = None
     """What a run of a background task has to know of its task and its parent (`queue/background`). Never taken from a caller."""
 

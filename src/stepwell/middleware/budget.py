@@ -22,7 +22,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain.agents.middleware.types import (
@@ -45,9 +45,11 @@ from stepwell.middleware.spending.meter import Meter, Sizes, ToolMeter, current_
 from stepwell.middleware.spending.reservations import Account, Measure, aholding, holding
 from stepwell.middleware.spending.sums import Ceilings, Spending, add_spending, in_words, name_models, used_up
 from stepwell.middleware.turns import turn_of
-from stepwell.models.pricing import Price, price_of
+from stepwell.models.pricing import Price, TokenUse, price_of
+from stepwell.models.token_count import estimate
 from stepwell.models.usage import label_of
-from stepwell.tools.background import SPENT_BEFORE, spent_by_tasks
+from stepwell.tools.background import SPENT_BEFORE, reports_of_tasks, spent_by_tasks
+from stepwell.tools.shared_spending import SHARED, Decision, Hold, SharedHere, SharedSpending, Spent, minus
 
 WARN_AT = 0.8
 CHANNEL = "spending"
@@ -60,6 +62,19 @@ _log = logging.getLogger(__name__)
 class BudgetState(AgentState[Any]):
     # LangGraph looks for the reducer in the last place of the annotation.
     spending: NotRequired[Annotated[Spending, PrivateStateAttr, add_spending]]
+
+
+_NOBODY = Decision()
+
+
+@dataclass
+class _Sharing:
+    """A call that spends from a budget which others spend from too."""
+
+    host: SharedSpending
+    total: Spending
+    """What all of them have spent."""
+    call: Hold = field(init=False)
 
 
 class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -111,9 +126,17 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         with holding(around.accounts if around else (), self._expecting(request, around)) as refusal:
             if refusal:
                 return _last_words(refusal, spent, request.state)
+            shared = self._sharing(request, spent)
+            held = shared.host.hold(shared.call) if shared else _NOBODY
+            if held.refusal:
+                return _last_words(held.refusal, shared.total if shared else spent, request.state)
             meter = Meter(Account(spent), self._prices, around)
-            with metering(meter):
-                response = handler(self._with_warning(request, spent))
+            try:
+                with metering(meter):
+                    response = handler(self._with_warning(request, spent))
+            finally:
+                if shared and held.is_held:
+                    shared.host.settle(shared.call.turn, self._difference(shared, meter))
         return self._charge(request, response, spent, meter, self._monotonic() - started)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
@@ -129,10 +152,63 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         async with aholding(around.accounts if around else (), self._expecting(request, around)) as refusal:
             if refusal:
                 return _last_words(refusal, spent, request.state)
+            shared = self._sharing(request, spent)
+            held = await shared.host.ahold(shared.call) if shared else _NOBODY
+            if held.refusal:
+                return _last_words(held.refusal, shared.total if shared else spent, request.state)
             meter = Meter(Account(spent), self._prices, around)
-            with metering(meter):
-                response = await handler(self._with_warning(request, spent))
+            try:
+                with metering(meter):
+                    response = await handler(self._with_warning(request, spent))
+            finally:
+                if shared and held.is_held:
+                    await shared.host.asettle(shared.call.turn, self._difference(shared, meter))
         return self._charge(request, response, spent, meter, self._monotonic() - started)
+
+    def _sharing(self, request: ModelRequest[Any], spent: Spending) -> _Sharing | None:
+        """What this call has to hold beside its own budget; None if nobody else spends from it."""
+        configurable = _configurable()
+        host: SharedSpending = configurable.get(SHARED) or SharedHere(str(configurable.get("thread_id", "")))
+        state, tasks = request.state, bool(request.state.get("async_tasks"))
+        if host.turn is None and current_meter() is not None:
+            return None  # a subagent, whose calls its agent counts
+        if (host.is_aside or (host.turn is None and not tasks)) and self._per != "thread":
+            return None
+        turn = self._turn(state)
+        is_agent = host.turn is None
+        sharing = _Sharing(host, spent)
+
+        def decide(spent_together: Spent) -> str | None:
+            sharing.total = _with_more(Spending(**{**spent, "tokens": 0, "usd": 0.0, "calls": 0}), spent_together)
+            reached = self.limits.reached(sharing.total)
+            return used_up(reached) if reached else None
+
+        sharing.call = Hold(
+            turn if host.turn is None else host.turn,
+            self._expect(request),
+            decide,
+            own=cast("Spent", self._stored(state, turn)) if is_agent else None,
+            reported=reports_of_tasks(self._messages_of(state, turn)) if is_agent and tasks else None,
+            alone=is_agent and not tasks,
+        )
+        return sharing
+
+    def _expect(self, request: ModelRequest[Any]) -> Spent:
+        """What a call will probably cost: as much as the largest one so far, or its own input if that is more."""
+        known = self._expecting(request, None)()
+        if known is not None:
+            return cast("Spent", known)
+        tokens = estimate(request.messages)
+        price = price_of(label_of(request.model), self._prices)
+        return {"tokens": tokens, "usd": price.of(TokenUse(input=tokens)) if price else 0.0, "calls": 1}
+
+    def _difference(self, shared: _Sharing, meter: Meter) -> Spent:
+        """What a call has cost, compared with what was held for it."""
+        meter.close()
+        used = cast("Spent", meter.own.spent)
+        if calls := used.get("calls", 0):
+            self._sizes.note("", int(used["tokens"] // calls), used.get("usd", 0.0) / calls)
+        return minus(used, shared.call.expected)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         started = self._monotonic()
@@ -154,13 +230,17 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _spent(self, state: Any) -> Spending:
         """What this run has spent so far."""
         turn = self._turn(state)
-        stored: Spending = state.get(CHANNEL) or Spending()
-        spent = stored if stored.get("turn") == turn else Spending(turn=turn)
+        spent = self._stored(state, turn)
         if state.get("async_tasks"):
             spent = _with_more(spent, spent_by_tasks(self._messages_of(state, turn)))
         if before := _spent_before():
             spent = _with_more(spent, before)
         return spent
+
+    def _stored(self, state: Any, turn: str) -> Spending:
+        """What this agent itself has spent."""
+        stored: Spending = state.get(CHANNEL) or Spending()
+        return stored if stored.get("turn") == turn else Spending(turn=turn)
 
     def _messages_of(self, state: Any, turn: str) -> Sequence[AnyMessage]:
         """The messages of the turn: all of them if the limits are those of the thread."""
@@ -264,10 +344,14 @@ def _with_more(spent: Spending, more: Mapping[str, float]) -> Spending:
 
 def _spent_before() -> Mapping[str, float] | None:
     """What the agent that started this background task had spent by then; None if this run is no such task."""
+    return cast("Mapping[str, float] | None", _configurable().get(SPENT_BEFORE))
+
+
+def _configurable() -> Mapping[str, Any]:
     try:
-        return cast("Mapping[str, float] | None", get_config().get("configurable", {}).get(SPENT_BEFORE))
+        return get_config().get("configurable") or {}
     except RuntimeError:  # outside of a graph
-        return None
+        return {}
 
 
 def _asking_message(request: ToolCallRequest) -> AnyMessage:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:  # whatever needs the extra `payments` is passed in, or import
 logger = logging.getLogger(__name__)
 
 _LOOK_AFTER_S = 60.0
+_REWIND = "rewind"
+"""The input of a run that takes turns back, as in `middleware/rewind`, which takes long to import."""
 
 
 @asynccontextmanager
@@ -92,7 +94,7 @@ class Cashier:
         Raises:
             PaymentRequiredError: Nobody pays. The error contains a payment request that wallets can read.
         """
-        if graph_id not in self.paid_graphs:
+        if graph_id not in self.paid_graphs or _only_rewinds(order):
             return without_token(order)
         known = await self.wallet.ledger.thread_sessions(owner, thread_id)
         order, funded = await self._exchange(owner, known, order)
@@ -107,12 +109,16 @@ class Cashier:
 
     def payments_of(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> RunPayments | None:
         """The payments object for the run's graph; None if the graph is free. The object charges only while the lease holds."""
-        if split_graph_id(run.request.graph_id)[1] not in self.paid_graphs:  # a background subagent costs what its agent costs
+        if not self._is_paid(run):
             return None
         from stepwell.payments.meter import RunPayments
 
         meter = self._meter.through(self._ledger(lease))
         return RunPayments(meter, run.owner, _session_of(run), said_until_stopped=said_until_stopped)
+
+    def _is_paid(self, run: Run) -> bool:
+        """Whether the run's graph costs money. A background subagent costs what its agent costs."""
+        return split_graph_id(run.request.graph_id)[1] in self.paid_graphs
 
     async def confirm_charges(self, run: Run, lease: Lease, payments: RunPayments, *, ended: bool) -> None:
         """Confirm the charges whose answers are in the thread, before a run is finished and whatever happens to it. A run that has
@@ -141,7 +147,7 @@ class Cashier:
 
     async def resolve_charges_of(self, run: Run) -> None:
         """`resolve_charges` after a run that did not reach its end."""
-        session_id = _session_of(run) if run.request.graph_id in self.paid_graphs else None
+        session_id = _session_of(run) if self._is_paid(run) else None
         if session_id:
             try:
                 await self.resolve_charges(session_id)
@@ -204,6 +210,7 @@ class PaymentGate(Gate):
     """Asks who pays before a run is admitted. If nothing is charged here, it only keeps tokens out of what is stored."""
 
     takes = True
+    passed_on = frozenset({FUNDING_ID})
 
     def __init__(self, cashier: Cashier | None) -> None:
         self._cashier = cashier
@@ -328,6 +335,11 @@ def _only_declines(order: RunOrder) -> bool:
         return False
     answers = [resume] if "cancel" in resume else list(resume.values())
     return all(isinstance(answer, Mapping) and answer.get("cancel") is True for answer in answers)
+
+
+def _only_rewinds(order: RunOrder) -> bool:
+    """Whether the order does nothing but take turns back. If a model is asked all the same, the run pauses for money."""
+    return not order.command and isinstance(order.input, Mapping) and set(order.input) == {_REWIND}
 
 
 def _found(order: RunOrder, name: str) -> list[Any]:

@@ -66,6 +66,7 @@ from stepwell.state.steering import STEERING
 from stepwell.tools.background import TASKS
 from stepwell.tools.effect_journal import JOURNAL
 from stepwell.tools.rewind.journal import FILE_JOURNAL
+from stepwell.tools.shared_spending import SHARED
 
 logger = logging.getLogger(__name__)
 
@@ -296,6 +297,7 @@ class Attempt:
             FILE_JOURNAL: self._persistence.files(run.thread_id, self._lease),
             SECRETS_KEY: run.request.secrets,
             STEERING: self._steering,
+            SHARED: (shared := self._persistence.shared_spending(run)),
         }
         if not run.request.delete_thread_after:  # a stateless run has no thread that a task could report to
             given[TASKS] = ServerTasks(
@@ -305,6 +307,8 @@ class Attempt:
                 self._clock,
                 find_assistant=self._find_assistant,
                 max_active=self._max_active,
+                shared=shared,
+                passed_on=frozenset().union(*(gate.passed_on for gate in self._gates)),
             )
         for attendance in self.attending:
             given |= attendance.given

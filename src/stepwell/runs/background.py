@@ -10,7 +10,7 @@ A task inherits the parent's assistant, configuration and context, and with them
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from stepwell.database.queue.run_queue import Stops
 from stepwell.database.queue.types import Admission
 from stepwell.database.records.background import find
 from stepwell.database.rows import to_time
+from stepwell.database.shared_spending import SqlSharedSpending, note_agent
 from stepwell.database.types import Assistant, BackgroundTask, Json, Lease, Run, RunRequest
 from stepwell.errors import NotFoundError
 from stepwell.middleware.approvals import PERMISSION_MODE
@@ -54,13 +55,18 @@ class ServerTasks:
         *,
         find_assistant: FindAssistant | None = None,
         max_active: int | None = None,
+        shared: SqlSharedSpending,
+        passed_on: Collection[str] = (),
     ) -> None:
+        """`passed_on`: names in the configuration that also hold for tasks that are other assistants."""
         self._persistence = persistence
         self._run = run
         self._lease = lease
         self._clock = clock
         self._find_assistant = find_assistant
         self._max_active = max_active
+        self._shared = shared
+        self._passed_on = {PERMISSION_MODE, *passed_on}
         self._loop = asyncio.get_running_loop()
 
     async def astart(self, task: NewTask) -> TaskReport:
@@ -71,6 +77,8 @@ class ServerTasks:
 
         def work(connection: Connection, now: float) -> tuple[None, Stops]:
             background.start(connection, self._in_turn(connection, wanted), task.description, now)
+            if task.budget and self._shared.scope is None:
+                note_agent(connection, self._run.thread_id, *task.budget)
             return None, ()
 
         await self._persistence.queue.under_lease(self._lease, work)
@@ -149,6 +157,7 @@ class ServerTasks:
             "webhook": task.webhook,
             "notify_parent": task.notify_parent,
             "timeout_s": task.timeout_s,
+            "budget": self._shared.scope or (task.budget and [self._run.thread_id, task.budget[0]]),
             "created_at": to_time(self._clock.now()),
         }
 
@@ -157,7 +166,7 @@ class ServerTasks:
     ) -> Run:
         now = self._clock.now()
         request = self._run.request
-        config, context = (request.config, request.context) if served is None else _of_served(request, served)
+        config, context = (request.config, request.context) if served is None else _of_served(request, served, self._passed_on)
         if spent:
             config = {**config, "configurable": {**(config.get("configurable") or {}), SPENT_BEFORE: dict(spent)}}
         return Run(
@@ -207,10 +216,11 @@ class ServerTasks:
         return await self._persistence.database.read(lambda connection: background.description_of(connection, task_id))
 
 
-def _of_served(request: RunRequest, served: Assistant) -> tuple[Json, Json | None]:
-    """The configuration of another graph's assistant, with what the server has fixed for the parent, and with the parent's mode."""
+def _of_served(request: RunRequest, served: Assistant, passed_on: Collection[str]) -> tuple[Json, Json | None]:
+    """The configuration of another graph's assistant, with what the server has fixed for the parent, and with the parent's mode and
+    payer."""
     ours = request.config.get("configurable") or {}
-    fixed = {name: value for name, value in ours.items() if name.startswith("__") or name == PERMISSION_MODE}
+    fixed = {name: value for name, value in ours.items() if name.startswith("__") or name in passed_on}
     configurable = {**(served.config.get("configurable") or {}), **fixed}
     return {**served.config, "configurable": configurable}, served.context or None
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from langchain_core.callbacks import BaseCallbackHandler
 
@@ -29,8 +29,9 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.records.types import Page
 from stepwell.database.sent_messages import SentMessage, input_of
+from stepwell.database.shared_spending import note_agent
 from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
-from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StepwellError, StorageUnavailableError
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.middleware.run_modes import mode_of
 from stepwell.runs.assistants import Assistants
@@ -45,6 +46,7 @@ from stepwell.state import wire
 from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.tools.background import split_graph_id
+from stepwell.tools.shared_spending import WHOLE_THREAD
 
 logger = logging.getLogger(__name__)
 
@@ -194,9 +196,11 @@ class Engine:
             return before
         return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders], key)
 
-    async def steer(self, owner: str | None, thread_id: str, run_id: str, message: SteeringMessage) -> SentMessage:
+    async def steer(
+        self, owner: str | None, thread_id: str, run_id: str, message: SteeringMessage, grants: object = None
+    ) -> SentMessage:
         """Let a message enter a run that works, before its next model call. When this returns, the message is on disk: if the run ends
-        first, it becomes the input of the next run."""
+        first, it becomes the input of the next run. So gates admit it now, as they would admit that run."""
         run = await self._persistence.records.get_run(owner, thread_id, run_id)
         given = input_of([message])
         fields = await self._registry.input_fields(run.request.graph_id, run.owner, self._persistence.store(run.owner))
@@ -204,7 +208,41 @@ class Engine:
             raise InvalidRequestError(fault)
         for gate in self._gates:
             gate.check_stored(given)
+        try:
+            await self._admit_message(owner, run, given, grants)
+        except StepwellError:  # a message that was sent before was admitted then
+            if not await self._persistence.records.was_sent(owner, thread_id, message.id):
+                raise
         return await self._persistence.queue.steer(owner, thread_id, run_id, message)
+
+    async def _admit_message(self, owner: str | None, run: Run, given: Mapping[str, Any], grants: object) -> None:
+        """Ask the gates whether a run of the message's sender would be admitted. The message itself belongs to the run that gets it, with
+        that run's models, workspace and payer."""
+        if not self._gates:
+            return
+        configurable = run.request.config.get("configurable") or {}
+        arrival = Arrival(
+            caller=owner,
+            owner=run.owner,
+            thread_id=run.thread_id,
+            assistant=await self._assistants.resolve(owner, run.request.assistant_id),
+            order=RunOrder(run.request.assistant_id, run.thread_id, input=given, config={"configurable": configurable}),
+            grants=grants,
+        )
+        for gate in self._gates:
+            arrival = await gate.admit(arrival)
+
+    async def newest_run(self, owner: str | None, thread_id: str) -> Run | None:
+        """The thread's newest run; None if it has none."""
+        runs = await self._persistence.records.list_runs(owner, thread_id, None, Page(limit=1))
+        return runs[0] if runs else None
+
+    async def share_budget(self, thread_id: str) -> None:
+        """A side question is about to spend from the thread's budget, if the thread has one of its own: note what it has spent."""
+        newest = await self._persistence.saver().aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        spent = newest.checkpoint["channel_values"].get("spending") if newest else None
+        if spent and spent.get("turn") == WHOLE_THREAD:
+            await self._persistence.database.write(lambda connection: note_agent(connection, thread_id, WHOLE_THREAD, spent))
 
     async def is_agent(self, owner: str, graph_id: str) -> bool:
         """Whether the graph is an agent of ours, which can answer side questions."""

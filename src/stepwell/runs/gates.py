@@ -68,6 +68,9 @@ class Gate:
     takes: ClassVar[bool] = False
     """Whether admission by this gate takes something, such as money. Such gates come after all gates that only check."""
 
+    passed_on: ClassVar[frozenset[str]] = frozenset()
+    """Names in a run's configuration that also hold for another assistant which the run starts in the background, such as who pays."""
+
     async def admit(self, arrival: Arrival) -> Arrival:
         """Returns the arrival, changed or not, or raises a `RunError` to refuse the run. Nothing of the run has been stored yet."""
         return arrival

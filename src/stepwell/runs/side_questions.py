@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from stepwell.errors import InvalidRequestError, RunError
+from stepwell.errors import InvalidRequestError, RunError, SideQuestionPausedError
 from stepwell.runs.engine import Engine
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.threads.operations import Threads
@@ -36,6 +36,7 @@ async def ask_aside(
 
     Raises:
         InvalidRequestError: The question is empty or too long, or the thread is not a conversation with an agent.
+        SideQuestionPausedError: The answer would need something from the user first, such as money.
         RunError: The model gave no answer.
     """
     if not question.strip() or len(question) > MAX_CHARS:
@@ -48,14 +49,29 @@ async def ask_aside(
     order = RunOrder(
         str(thread.metadata.get("assistant_id") or graph_id),
         input={"messages": [*_conversation(values), {"type": "human", "content": question}]},
-        config={"configurable": {SIDE_QUESTION: True}},
+        config={"configurable": {**await _configured(engine, owner, thread_id), SIDE_QUESTION: True}},
         metadata={"side_question_of": thread_id},
+        counts_for=thread_id,
     )
+    await engine.share_budget(thread_id)
     run = (await engine.start(owner, order, grants)).run
     result = orjson.loads(await engine.result(owner, run.thread_id, run.run_id))
     if "__error__" in result:
         raise RunError(f"The side question was not answered: {result['__error__'].get('message')}")
+    if asked := result.get("__interrupt__"):
+        raise SideQuestionPausedError(_say_paused(asked[0].get("value")))
     return SideAnswer(_text(result["messages"][-1].get("content")), run.run_id)
+
+
+async def _configured(engine: Engine, owner: str | None, thread_id: str) -> Mapping[str, Any]:
+    """The configuration of the thread's newest run: its model answers, and its payer pays."""
+    newest = await engine.newest_run(owner, thread_id)
+    return (newest.request.config.get("configurable") or {}) if newest else {}
+
+
+def _say_paused(value: Any) -> str:
+    why = value.get("message") if isinstance(value, Mapping) else None
+    return f"The side question was not answered, because it needs something first: {why or 'an answer to a question'}"
 
 
 def _conversation(values: Mapping[str, Any]) -> list[Any]:

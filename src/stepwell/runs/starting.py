@@ -50,6 +50,8 @@ class RunOrder(RunFields):
     on_completion: Literal["delete", "keep"] = "delete"
     on_disconnect: Literal["cancel", "continue"] = "continue"
     after_seconds: float = 0
+    counts_for: str | None = None
+    """See `RunRequest.counts_for`."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,7 @@ def _request(
         assistant.graph_id,
         delete_thread_after=stateless and order.on_completion == "delete",
         cancel_on_disconnect=order.on_disconnect == "cancel",
+        counts_for=order.counts_for,
         **{**order.shared(), **changed},
     )
 

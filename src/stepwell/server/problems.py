@@ -54,6 +54,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is active on the thread"),
     errors.RewindError: ProblemKind(409, "rewind", "The turn cannot be taken back"),
     errors.SteerQueueFullError: ProblemKind(429, "steer-queue-full", "Too many messages wait for the run"),
+    errors.SideQuestionPausedError: ProblemKind(409, "side-question", "The side question was not answered"),
     errors.SteeringError: ProblemKind(409, "steering", "The message cannot enter the run"),
     errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The interrupt is already answered"),
     errors.InterruptGoneError: ProblemKind(410, "interrupt-gone", "The interrupt is no longer open"),

@@ -65,7 +65,9 @@ class NewTask:
     notify_parent: bool = True
     webhook: str | None = None
     spent: Mapping[str, float] = field(default_factory=dict)
-    """What the parent has spent in this turn: tokens, usd, calls."""
+    """What the parent and its tasks have spent in this turn: tokens, usd, calls."""
+    budget: tuple[str, Mapping[str, float]] | None = None
+    """The turn of the parent's budget, and what the parent itself has spent of it; None if it has no budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +161,14 @@ def is_note(message: Any) -> bool:
 
 
 def spent_by_tasks(messages: Sequence[Any]) -> dict[str, float]:
-    """What the tasks that these messages report have spent: tokens, usd, calls. Each run of a task counts once. A client can write such
-    messages too, so nothing in them can make the sum smaller."""
+    """What the tasks that these messages report have spent: tokens, usd, calls. Each run of a task counts once."""
+    runs = reports_of_tasks(messages)
+    return {name: sum(spent.get(name, 0) for spent in runs.values()) for name in ("tokens", "usd", "calls")} if runs else {}
+
+
+def reports_of_tasks(messages: Sequence[Any]) -> dict[str, dict[str, float]]:
+    """What the runs of tasks that these messages report have spent. A client can write such messages too, so nothing in them can make it
+    less."""
     runs: dict[str, dict[str, float]] = {}
     for message in messages:
         told = (message.additional_kwargs or {}).get(NOTE)
@@ -171,7 +179,7 @@ def spent_by_tasks(messages: Sequence[Any]) -> dict[str, float]:
         for name in ("tokens", "usd", "calls"):
             amount = spent.get(name, 0)
             known[name] = max(known.get(name, 0), amount if isinstance(amount, int | float) else 0)
-    return {name: sum(spent.get(name, 0) for spent in runs.values()) for name in ("tokens", "usd", "calls")} if runs else {}
+    return runs
 
 
 def _cut(text: str, task: AsyncTask) -> str:

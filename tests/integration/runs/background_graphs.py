@@ -13,6 +13,8 @@ from stepwell.testing import Asked, ScriptedModel, call, calls, say
 
 RELEASED: set[str] = set()
 """Words whose waiting has an end; the tests add to it."""
+ASKED: list[str] = []
+"""The agent of each model call."""
 
 
 @tool
@@ -38,12 +40,16 @@ def _main(asked: Asked) -> Any:
     if last.type == "tool":
         return say(f"done: {last.text}")
     words = last.text.split()
+    if "Background" in words[:1] and "writing" in last.text:
+        return call("write_file", file_path="/parent.md", content="written")
     if "Background" in words[:1]:
         return say(f"heard of {words[2]}")
     known = re.findall(r"task_id: (\S+)", "\n".join(message.text for message in asked.messages if message.type == "tool"))
     match words:
         case ["start", *rest]:
             return _start(" ".join(rest) or "answer")
+        case ["five", word]:
+            return calls(*(_start(f"steps {word}{number}") for number in range(5)))
         case ["twice"]:
             return calls(_start("answer one"), _start("answer two"))
         case ["served"]:
@@ -60,7 +66,9 @@ def _main(asked: Asked) -> Any:
 
 
 def _researcher(asked: Asked) -> Any:
-    last = asked.messages[-1]
+    last, first = asked.messages[-1], asked.messages[0].text
+    if first.startswith("steps ") and sum(1 for message in asked.messages if message.type == "tool") < 4:
+        return call("wait_for", word=first.split()[1])
     if last.type == "tool":
         return say(f"found: {last.text}")
     match last.text.split():
@@ -68,12 +76,15 @@ def _researcher(asked: Asked) -> Any:
             return call("wait_for", word=word)
         case ["change"]:
             return call("change", what="the task's")
+        case ["write"]:
+            return call("write_file", file_path="/task.md", content="written")
         case ["fail"]:
             raise ValueError("it cannot be done")
     return say(f"answer to: {last.text}")
 
 
 def _answer(asked: Asked) -> Any:
+    ASKED.append(asked.agent or "")
     return _researcher(asked) if asked.agent == "researcher" else _main(asked)
 
 
@@ -108,6 +119,23 @@ def thrifty() -> Any:
         subagents=[RESEARCHER],
         middleware=[BudgetMiddleware(max_model_calls=3)],
     )
+
+
+def few_calls() -> Any:
+    return _limited(BudgetMiddleware(max_model_calls=8))
+
+
+def few_tokens() -> Any:
+    return _limited(BudgetMiddleware(max_tokens=88))
+
+
+def few_in_all() -> Any:
+    return _limited(BudgetMiddleware(max_model_calls=8, per="thread"))
+
+
+def _limited(budget: BudgetMiddleware) -> Any:
+    model = ScriptedModel.answering(_answer, usage=(10, 1))
+    return create_deep_agent(model, [wait_for], subagents=[RESEARCHER], middleware=[budget])
 
 
 def other() -> Any:

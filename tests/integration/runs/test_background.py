@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from stepwell.clock import SystemClock
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.records.background import of_parent
+from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import BackgroundTask
 from stepwell.errors import ThreadBusyError
@@ -24,8 +25,8 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from . import background_graphs
 from .conftest import OWNER, Runs
 
-GRAPHS = ("parent", "hurried", "thrifty", "other")
-PATIENCE_S = 120.0
+GRAPHS = ("parent", "hurried", "thrifty", "few_calls", "few_tokens", "few_in_all", "other")
+PATIENCE_S = 60.0
 APPROVE = {"decisions": [{"type": "approve"}]}
 
 Open = Callable[[], AbstractAsyncContextManager[Runs]]
@@ -262,3 +263,76 @@ async def test_a_restart_loses_no_task(opening: Open, thread_id: str) -> None:
         background_graphs.RELEASED.add("tea")
         await heard(runs, thread_id, 1)
         assert len(await tasks_of(runs, thread_id)) == 1
+
+
+def in_mode(mode: str | None) -> dict[str, Any]:
+    return {"config": {"configurable": {"permission_mode": mode}}} if mode else {}
+
+
+async def files_of(runs: Runs, thread_id: str) -> list[str]:
+    return sorted(((await runs.thread(thread_id)).values or {}).get("files") or {})
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "files"), [(None, "success", ["/task.md"]), ("plan", "success", []), ("ask", "waiting", [])]
+)
+async def test_a_task_is_held_to_the_mode_in_which_it_was_started(
+    runs: Runs, thread_id: str, mode: str | None, status: str, files: list[str]
+) -> None:
+    await say(runs, thread_id, "start write", **in_mode(mode))
+
+    async def rests() -> Any:
+        (task,) = await tasks_of(runs, thread_id)
+        return task if task.status in ("success", "waiting", "error") else None
+
+    task = await until(rests, "the task has done what it may")
+    assert (task.status, await files_of(runs, task.task_id)) == (status, files)
+
+
+async def test_a_wake_is_held_to_the_mode_that_the_parent_has_now(runs: Runs, thread_id: str) -> None:
+    """The task keeps the mode it has. The person who has changed the mode since has changed it for the conversation."""
+    await say(runs, thread_id, "start wait writing", **in_mode("accept_edits"))
+    await say(runs, thread_id, "what", **in_mode("plan"))
+    background_graphs.RELEASED.add("writing")
+
+    async def woken() -> Any:
+        said = [text for text in await texts(runs, thread_id, "ai") if text.startswith("done: ")]
+        return (await runs.thread(thread_id)).status == "idle" and len(said) >= 2
+
+    await until(woken, "the parent has heard of the task, and tried to write")
+    assert await files_of(runs, thread_id) == []
+
+
+async def test_a_wake_by_another_graph_has_the_parent_s_own_configuration(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "served", config={"configurable": {"colour": "blue"}})
+    await heard(runs, thread_id, 1)
+    (task,) = await tasks_of(runs, thread_id)
+    wake, first = await runs.persistence.records.list_runs(OWNER, thread_id, None, Page(limit=2))
+    assert wake.metadata["background_task"] == task.task_id
+    assert wake.request.config["configurable"] == first.request.config["configurable"]
+    (of_task,) = await runs.persistence.records.list_runs(OWNER, task.task_id, None, Page(limit=2))
+    assert "colour" not in (of_task.request.config.get("configurable") or {})
+
+
+@pytest.mark.parametrize(("assistant", "made"), [("few_calls", {8}), ("few_tokens", {6, 7, 8, 9}), ("few_in_all", {8})])
+async def test_five_tasks_at_once_spend_no_more_than_their_parent_may(
+    opening: Open, thread_id: str, assistant: str, made: set[int], request: pytest.FixtureRequest
+) -> None:
+    """Each alone would need five calls. A limit in tokens (eight calls have as many) can be passed by one call, as in any run, and
+    stops calls early that look larger than they are."""
+    background_graphs.RELEASED.clear()
+    background_graphs.ASKED.clear()
+    background_graphs.RELEASED.update(f"go{number}" for number in range(5))
+    async with AsyncExitStack() as stack:
+        runs = await stack.enter_async_context(opening())
+        if "postgres" in request.node.name:
+            await stack.enter_async_context(opening())  # another worker
+        await say(runs, thread_id, "five go", assistant)
+
+        async def all_are_done() -> Any:
+            tasks = await tasks_of(runs, thread_id)
+            told = [text for text in await texts(runs, thread_id, "human") if text.startswith("Background task")]
+            return len(tasks) == len(told) == 5 and (await runs.thread(thread_id)).status == "idle"
+
+        await until(all_are_done, "five tasks end, and the parent hears of each")
+    assert len(background_graphs.ASKED) in made

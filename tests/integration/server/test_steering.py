@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from langgraph.checkpoint.memory import InMemorySaver
 from tests.integration.runs.graphs import two
 from tests.integration.server.conftest import Server, serve
 from tests.support.steered_agent import MODELS, TOOLS, agent
+
+from stepwell import BudgetMiddleware, create_deep_agent
+from stepwell.terminal.dialogue.graph_session import GraphConversations
+from stepwell.testing import Asked, ScriptedModel, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -156,3 +162,42 @@ async def test_a_side_question_needs_an_agent_and_words(server: Server):
     for question in ("", "   "):
         refused = await server.http.post(f"/threads/{thread_id}/side-question", json={"question": question})
         assert refused.status_code == 422
+
+
+async def test_side_questions_count_towards_the_thread_s_budget_and_usage(tmp_path: Path):
+    asked: list[str] = []
+
+    def answer(given: Asked) -> Any:
+        asked.append(given.messages[-1].text)
+        return say("heard")
+
+    budget = BudgetMiddleware(max_model_calls=3, per="thread")
+    limited = create_deep_agent(ScriptedModel.answering(answer, usage=(10, 1)), middleware=[budget])
+    async with serve(tmp_path, graphs={"agent": limited}) as server:
+        thread_id = str(uuid.uuid4())
+        body = {"assistant_id": "agent", "input": said("one"), "if_not_exists": "create"}
+        await server.http.post(f"/threads/{thread_id}/runs/wait", json=body)
+        answers = [
+            (await server.http.post(f"/threads/{thread_id}/side-question", json={"question": f"aside {number}"})).json()[
+                "answer"
+            ]
+            for number in range(3)
+        ]
+        assert answers[:2] == ["heard", "heard"]
+        assert "budget of 3 model calls is used up" in answers[2]
+        after = (await server.http.post(f"/threads/{thread_id}/runs/wait", json={**body, "input": said("two")})).json()
+        assert "budget of 3 model calls is used up" in after["messages"][-1]["content"]
+        assert asked == ["one", "aside 0", "aside 1"]
+        usage = (await server.http.get("/api/usage", params={"group_by": "thread", "thread_id": thread_id})).json()
+        assert sum(row["calls"] for row in usage) == 3
+
+
+async def test_side_questions_in_a_process_count_towards_the_conversation_s_budget():
+    model = ScriptedModel([say("one"), say("two"), say("never said")])
+    budget = BudgetMiddleware(max_model_calls=2, per="thread")
+    agent = create_deep_agent(model, middleware=[budget], checkpointer=InMemorySaver())
+    session = GraphConversations(agent).new()
+    async for _ in session.send(said("hello")):
+        pass
+    assert await session.aside("what?") == "two"
+    assert "budget of 2 model calls is used up" in await session.aside("and now?")

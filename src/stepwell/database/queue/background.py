@@ -20,13 +20,18 @@ from dataclasses import replace
 from stepwell.database.queue import admission as admissions
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records.background import STATUSES, read_answer, read_spent
-from stepwell.database.rows import dumps, from_time, loads
-from stepwell.database.types import Json, Run, RunStatus
+from stepwell.database.rows import dumps, from_time, loads, request_from_text
+from stepwell.database.types import Json, Run, RunRequest, RunStatus
 from stepwell.sql import Connection
-from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, wake_message, wake_run_id
+from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, split_graph_id, wake_message, wake_run_id
 
 HELD = 253_402_214_400.0
 """The due time of a run that waits until its thread has no open question: the last day that a date can have."""
+PERMISSION_MODE = "permission_mode"
+"""As in `middleware/approvals`."""
+_REWIND = "rewind"
+"""The name in the metadata of a run that takes turns back. Such a run has no mode."""
+_RUNS_LOOKED_AT = 10
 
 
 def start(connection: Connection, wanted: Admission, description: str, now: float) -> None:
@@ -96,7 +101,8 @@ def wake_parent(
         error=None if error is None else str(error.get("message") or error.get("error") or ""),
         spent=read_spent(connection, run.run_id),
     )
-    wake = _wake_run(run, task, report, now, held=parent["interrupts"] != "[]")
+    request = _request_of_parent(connection, run, task)
+    wake = _wake_run(run, request, task, report, now, held=parent["interrupts"] != "[]")
     connection.execute(
         "INSERT INTO background_wakes (run_id, wake_run, task_id, parent_thread_id) VALUES (?, ?, ?, ?)",
         (run.run_id, wake.run_id, run.thread_id, parent_id),
@@ -116,10 +122,28 @@ def hold_wakes(connection: Connection, thread_id: str) -> bool:
     return held.rowcount > 0
 
 
-def _wake_run(run: Run, task: Json, report: TaskReport, now: float, *, held: bool) -> Run:
-    configurable = {
-        name: value for name, value in (run.request.config.get("configurable") or {}).items() if name != SPENT_BEFORE
-    }
+def _request_of_parent(connection: Connection, run: Run, task: Json) -> RunRequest:
+    """The request that the parent goes on with. A task has the parent's configuration, with secrets that the parent's ended runs no longer
+    have; another graph has its own. The mode is the one that the parent has now."""
+    rows = connection.execute(
+        "SELECT request, metadata FROM runs WHERE thread_id = ? AND owner = ? ORDER BY number DESC LIMIT ?",
+        (task["parent_thread_id"], run.owner, _RUNS_LOOKED_AT),
+    ).fetchall()
+    requests = (request_from_text(row["request"]) for row in rows if _REWIND not in loads(row["metadata"]))
+    newest = next((request for request in requests if request.graph_id == task["parent_graph_id"]), None)
+    if newest is None:
+        return run.request
+    if split_graph_id(run.request.graph_id) != (task["agent_name"], split_graph_id(task["parent_graph_id"])[1]):
+        return replace(run.request, config=newest.config, context=newest.context)
+    configurable = dict(run.request.config.get("configurable") or {})
+    configurable.pop(PERMISSION_MODE, None)
+    mode = (newest.config.get("configurable") or {}).get(PERMISSION_MODE)
+    configurable |= {} if mode is None else {PERMISSION_MODE: mode}
+    return replace(run.request, config={**run.request.config, "configurable": configurable})
+
+
+def _wake_run(run: Run, base: RunRequest, task: Json, report: TaskReport, now: float, *, held: bool) -> Run:
+    configurable = {name: value for name, value in (base.config.get("configurable") or {}).items() if name != SPENT_BEFORE}
     known = AsyncTask(
         task_id=run.thread_id,
         agent_name=task["agent_name"],
@@ -131,14 +155,14 @@ def _wake_run(run: Run, task: Json, report: TaskReport, now: float, *, held: boo
         last_updated_at=_shown(now),
     )
     request = replace(
-        run.request,
+        base,
         graph_id=task["parent_graph_id"],
         assistant_id=task["parent_assistant_id"],
         input={"messages": [wake_message(known, report)], "async_tasks": {run.thread_id: known}},
         command=None,
         resume=None,
         checkpoint=None,
-        config={**run.request.config, "configurable": configurable},
+        config={**base.config, "configurable": configurable},
         webhook=task.get("parent_webhook"),
         background=None,
     )

@@ -35,7 +35,7 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
     """End a run that was driven, and return its final record, or its last one if it was rolled back. The caller has checked that the lease
     holds."""
     run = _run(connection, lease.run_id)
-    keep_usage(connection, lease, outcome.usage, now)
+    keep_usage(connection, lease, outcome.usage, now, run.request.counts_for)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
     sent_messages.leave(connection, run, now, paused=paused)
     if outcome.rolled_back:

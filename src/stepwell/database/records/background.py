@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stepwell.database import shared_spending
 from stepwell.database.records.thread_state import read_values
 from stepwell.database.rows import dumps, from_time, loads
 from stepwell.database.types import BackgroundTask
@@ -49,6 +50,7 @@ def forget_tasks(connection: Connection, thread_id: str) -> None:
         "UPDATE threads SET expires_at = 0 WHERE thread_id IN (SELECT task_id FROM background_tasks WHERE parent_thread_id = ?)",
         (thread_id,),
     )
+    shared_spending.forget(connection, thread_id)
     connection.execute("DELETE FROM background_tasks WHERE parent_thread_id = ? OR task_id = ?", (thread_id, thread_id))
     connection.execute("DELETE FROM background_wakes WHERE parent_thread_id = ? OR task_id = ?", (thread_id, thread_id))
 

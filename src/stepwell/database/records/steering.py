@@ -21,6 +21,15 @@ class SteeringRecords(RecordsPart):
 
         return await self._database.read(work)
 
+    async def was_sent(self, owner: str | None, thread_id: str, message_id: str) -> bool:
+        """Whether a message with this id was sent to a run of the thread."""
+
+        def work(connection: Connection) -> bool:
+            owned_thread(connection, owner, thread_id)
+            return any(each.message.id == message_id for each in sent_messages.list_sent(connection, thread_id))
+
+        return await self._database.read(work)
+
     async def withdraw_message(self, owner: str | None, thread_id: str, message_id: str) -> None:
         """Delete a message that waits. `MessageTakenError` if the agent has it already."""
 

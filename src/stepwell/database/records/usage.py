@@ -46,16 +46,19 @@ class UsageRecords(RecordsPart):
         return await self._database.read(lambda connection: [_sum(row) for row in connection.execute(sql, where.bound)])
 
 
-def keep_usage(connection: Connection, lease: Lease, usage: Sequence[ModelUsage], now: float) -> None:
-    """Add an attempt's usage to that of earlier attempts of its run. If one price is unknown, the total is unknown."""
+def keep_usage(
+    connection: Connection, lease: Lease, usage: Sequence[ModelUsage], now: float, counts_for: str | None = None
+) -> None:
+    """Add an attempt's usage to that of earlier attempts of its run. If one price is unknown, the total is unknown. `counts_for` is the
+    thread that it counts for, if that is not the run's own."""
     for used in usage:
         connection.execute(
             "INSERT INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, model) DO UPDATE SET calls = usage.calls + excluded.calls,"
             " input_tokens = usage.input_tokens + excluded.input_tokens, output_tokens = usage.output_tokens + excluded.output_tokens,"
-            " cost_usd = usage.cost_usd + excluded.cost_usd, finished_at = excluded.finished_at",
+            " cost_usd = usage.cost_usd + excluded.cost_usd, thread_id = excluded.thread_id, finished_at = excluded.finished_at",
             (
-                *(lease.run_id, lease.thread_id, lease.owner),
+                *(lease.run_id, counts_for or lease.thread_id, lease.owner),
                 *(used.model, used.calls, used.input_tokens, used.output_tokens, used.cost_usd),
                 now,
             ),

@@ -15,7 +15,7 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ from stepwell.middleware.subagents.call import final_text
 from stepwell.models.usage import UsageMeter
 from stepwell.secrets.errors import words_of
 from stepwell.tools.background import ENDED, SPENT_BEFORE, AsyncTask, NewTask, TaskReport, TaskStatus, UpdateStrategy
+from stepwell.tools.shared_spending import SHARED, SharedHere
 
 Ended = Callable[[str, str, TaskReport], None]
 """Called with a task's id, its agent's name and how its round ended."""
@@ -45,6 +46,8 @@ class _Local:
     agent: Runnable[Any, Any]
     config: RunnableConfig
     context: Any
+    shared: SharedHere | None = None
+    """The parent's budget, if it has one."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     inbox: list[tuple[str, str]] = field(default_factory=list)
     run_id: str = ""
@@ -124,7 +127,7 @@ class LocalTasks:
             "configurable": {**kept, "thread_id": task.task_id, SPENT_BEFORE: dict(task.spent)},
             "metadata": {"subagent": task.agent_name, "lc_agent_name": task.agent_name, "background_task": task.task_id},
         }
-        local = self._tasks[task.task_id] = _Local(task, agent, own, context)
+        local = self._tasks[task.task_id] = _Local(task, agent, own, context, shared=_shared(task, given))
         return local
 
     def find(self, task_id: str) -> _Local:
@@ -290,5 +293,20 @@ async def _around(local: _Local, message: str) -> Mapping[str, Any]:
         raise local.timed_out() from None
 
 
+def _shared(task: NewTask, given: Mapping[str, Any]) -> SharedHere | None:
+    """The budget that the task spends from: the parent's, or the one that the parent spends from, if it is a task itself."""
+    if isinstance(around := given.get(SHARED), SharedHere):
+        return around
+    if task.budget is None:
+        return None
+    turn, spent = task.budget
+    thread_id = str(given.get("thread_id", ""))
+    SharedHere(thread_id).begin(turn, spent)
+    return SharedHere(thread_id, turn=turn)
+
+
 def _config(local: _Local) -> RunnableConfig:
-    return {**local.config, "callbacks": [local.meter]}
+    configurable = local.config["configurable"]
+    if local.shared is not None:
+        configurable = {**configurable, SHARED: replace(local.shared, run_id=local.run_id)}
+    return {**local.config, "configurable": configurable, "callbacks": [local.meter]}

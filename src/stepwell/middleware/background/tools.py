@@ -300,6 +300,7 @@ def _new_task(runtime: ToolRuntime, spec: AsyncSubAgent, description: str) -> Ne
         notify_parent=spec.get("notify_parent", True),
         webhook=spec.get("webhook"),
         spent=_spent(runtime.state),
+        budget=_budget(runtime.state),
     )
 
 
@@ -311,6 +312,15 @@ def _spent(state: Mapping[str, Any]) -> dict[str, float]:
         return {}
     before = spent_by_tasks(messages)
     return {name: stored.get(name, 0) + before.get(name, 0) for name in ("tokens", "usd", "calls")}
+
+
+def _budget(state: Mapping[str, Any]) -> tuple[str, dict[str, float]] | None:
+    """The turn of the parent's budget, and what the parent itself has spent of it."""
+    stored = state.get("spending") or {}
+    turn = stored.get("turn")
+    if turn not in (turn_of(state.get("messages") or ()), "thread"):
+        return None
+    return turn, {name: stored.get(name, 0) for name in ("tokens", "usd", "calls")}
 
 
 def _now() -> str:

@@ -39,7 +39,7 @@ MessageId = Annotated[str, Path(min_length=1, max_length=256)]
     responses={202: {"model": SteeringResponse}},
 )
 async def steer_run(thread_id: ThreadId, run_id: RunId, body: SteeringCreate, principal: Creator, services: Given) -> Response:
-    sent = await services.engine.steer(principal.owner, thread_id, run_id, message_of(body))
+    sent = await services.engine.steer(principal.owner, thread_id, run_id, message_of(body), principal.grants)
     return json_response(sent_wire(thread_id, sent), status=202)
 
 

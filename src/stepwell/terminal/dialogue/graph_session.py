@@ -14,6 +14,7 @@ from stepwell.errors import NoActiveRunError, NotFoundError
 from stepwell.state.steering import Steering
 from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, SubAgentLine, TaskLine, ThreadLine
 from stepwell.terminal.dialogue.stored_subagents import stored_messages, stored_subagents
+from stepwell.tools.shared_spending import SHARED, WHOLE_THREAD, SharedHere
 
 MODES = ("messages", "updates", "custom")
 
@@ -130,8 +131,12 @@ class GraphSession:
                     yield part
 
     async def aside(self, question: str) -> str:
-        messages = (await self._state()).values.get("messages") or []
-        copied = {**self._configurable, "thread_id": f"{self._thread_id}-aside", "side_question": True}
+        values = (await self._state()).values
+        messages, spent = values.get("messages") or [], values.get("spending") or {}
+        copied: dict[str, Any] = {**self._configurable, "thread_id": f"{self._thread_id}-aside", "side_question": True}
+        if spent.get("turn") == WHOLE_THREAD:  # the question spends from the conversation's budget
+            SharedHere(self._thread_id).begin(WHOLE_THREAD, spent)
+            copied[SHARED] = SharedHere(self._thread_id, str(uuid4()), WHOLE_THREAD, is_aside=True)
         try:
             said = await self._graph.ainvoke({"messages": [*messages, ("user", question)]}, {"configurable": copied})
         finally:

@@ -34,6 +34,9 @@ _BODIES: dict[str, Any] = {
     "/latest": {"version": 1},
     "/commands": {"id": 1, "method": "state.get", "params": {}},
     "/stream/events": {"channels": ["values"]},
+    "/messages": {"message": {"content": "hello"}},
+    "/side-question": {"question": "hello"},
+    "/rewind": {"turn_id": "hello", "dry_run": True},
 }
 
 
