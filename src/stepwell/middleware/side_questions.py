@@ -22,6 +22,14 @@ class SideQuestionMiddleware(RequestMiddleware):
     """Takes the tools away from runs that answer a side question."""
 
     def prepare(self, call: ModelCall) -> None:
-        if (get_config().get("configurable") or {}).get(SIDE_QUESTION):
+        if is_side_question():
             call.tools = []
             call.sections.append(_SECTION)
+
+
+def is_side_question() -> bool:
+    """Whether the run under way only answers a side question. Outside of a run: False."""
+    try:
+        return bool((get_config().get("configurable") or {}).get(SIDE_QUESTION))
+    except RuntimeError:
+        return False
