@@ -499,7 +499,7 @@ class Draft {
     else this.keepUnknown(event);
   }
 
-  /** The check of an answer, once it has ended: the same that the state has under the answer's id. */
+  /** The check of an answer that begins, or has ended: then it is what the state has under the answer's id. */
   private addCheck(data: Record<string, unknown>): void {
     const before = this.values["checks"];
     if (typeof data["message_id"] !== "string") return;
