@@ -73,6 +73,8 @@ export default defineConfig({
     // A data: address for a small file would need a wider policy than 'self'.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    // Browsers without modulepreload load the same parts a little later.
+    modulePreload: { polyfill: false },
     rollupOptions: {
       input: { index: source("index.html"), "service-worker": source("src/offline/service-worker.ts") },
       // At the root: a service worker is responsible for what lies below its own address.

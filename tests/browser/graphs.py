@@ -6,17 +6,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
+from pydantic import BaseModel
 
 from stepwell import ClientToolsMiddleware, RewindMiddleware, RubricMiddleware
 from stepwell.agent import create_deep_agent
@@ -208,6 +211,36 @@ checked = create_deep_agent(
         RubricMiddleware(
             checks={"has a source": _has_source}, rubric="- polite", model=ScriptedModel.answering(_judge), max_iterations=2
         )
+    ],
+)
+
+
+class Age(BaseModel):
+    year: int
+
+
+def _date(asked: Asked) -> Any:
+    """A structured answer, which is plausible once it is told to be."""
+    return call("Age", year=1890 if asked.mentions("too early") else 90)
+
+
+def _is_plausible(state: Any) -> str | None:
+    year = state["structured_response"].year
+    return None if year > 1800 else f"{year} is too early."
+
+
+def _judge_late(asked: Asked) -> Any:
+    """Is satisfied, but not before there is the file that the user names."""
+    found = re.search(r"until (\S+)", asked.messages[-1].text)
+    _wait_for(Path(found[1] if found else "/"))
+    return call("GraderResponse", result="satisfied", explanation="Good.", criteria=[{"name": "polite", "passed": True}])
+
+
+dated = create_deep_agent(
+    ScriptedModel.answering(_date),
+    response_format=ToolStrategy(Age),
+    middleware=[
+        RubricMiddleware(checks={"is plausible": _is_plausible}, rubric="- polite", model=ScriptedModel.answering(_judge_late))
     ],
 )
 hostile = create_deep_agent(ScriptedModel.answering(_hostile))

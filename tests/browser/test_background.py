@@ -37,6 +37,8 @@ def test_a_task_s_conversation_is_opened_and_written_to(page: Page, tmp_path: Pa
     say(page, f"Once more until {tmp_path / 'found'}")
     expect(answers(page)).to_have_count(2)
     expect(last_answer(page)).to_contain_text("I found a coin.")
+    page.get_by_role("link", name="Back to the conversation").click()
+    expect(answers(page).nth(1)).to_contain_text("The digger is back.")
 
 
 def test_a_task_is_stopped(page: Page, tmp_path: Path):

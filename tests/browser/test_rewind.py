@@ -49,7 +49,7 @@ def test_a_conversation_goes_on_from_where_it_went_back(page: Page, server: Serv
     page.get_by_role("dialog").get_by_role("button", name="Go back", exact=True).click()
     expect(page.get_by_test_id("user-message")).to_have_count(0)
     say(page, "better thought")
-    expect(page.get_by_test_id("user-message")).to_have_text(["better thought"])
+    expect(page.get_by_test_id("user-message")).to_contain_text(["better thought"])
     expect(last_answer(page)).to_contain_text("Written down.")
     assert files(server, page) == ["/better-thought.md"]
 

@@ -26,6 +26,7 @@ def test_enter_steers_the_run_that_works(page: Page, tmp_path: Path):
     over.touch()
     expect(last_answer(page)).to_contain_text("I heard: Walk, North")
     expect(waiting).to_have_count(0)
+    expect(page.get_by_test_id("user-message").last).to_contain_text("North please")
     expect(page.get_by_test_id("user-message")).to_have_count(2)
     expect(answers(page)).to_have_count(1)
     page.reload()
@@ -56,6 +57,25 @@ def test_a_waiting_message_is_taken_back(page: Page, tmp_path: Path):
     over.touch()
     expect(last_answer(page)).to_have_text("I heard: Walk")
     expect(page.get_by_test_id("user-message")).to_have_count(1)
+
+
+def test_a_queued_message_that_is_taken_back_stops_nothing(page: Page, tmp_path: Path):
+    """It is queued from the menu, as one does without a keyboard."""
+    over = tmp_path / "over"
+    _walk(page, over)
+    composer(page).fill("Later please")
+    page.get_by_role("button", name="Add images or documents").click()
+    page.get_by_role("menuitem", name="Send after this run").click()
+    expect(page.get_by_test_id("queued-message")).to_contain_text("Queued")
+    page.get_by_role("button", name="Take back").click()
+    expect(page.get_by_test_id("queued-message")).to_have_count(0)
+    over.touch()
+    expect(last_answer(page)).to_have_text("I heard: Walk")
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    expect(page.get_by_text("You stopped this run.")).to_have_count(0)
+    page.reload()
+    expect(last_answer(page)).to_have_text("I heard: Walk")
+    expect(page.get_by_text("You stopped this run.")).to_have_count(0)
 
 
 def test_a_side_question_leaves_the_conversation_as_it_is(page: Page, tmp_path: Path):

@@ -27,8 +27,8 @@ def test_after_a_reload_a_subagents_messages_come_from_the_server(page: Page):
     card(page).locator("summary").click()
     said = card(page).get_by_role("log", name="Messages of scout")
     expect(said).to_contain_text("Task: Find out.")
-    expect(said).to_contain_text("→ ask_person Which river?")
-    expect(said).to_contain_text("✓ ask_person: the person says The Exe")
+    expect(said).to_contain_text("→ ask person Which river?")
+    expect(said).to_contain_text("✓ ask person: the person says The Exe")
     expect(said).to_contain_text("Answer: the person says The Exe")
 
 
@@ -38,7 +38,7 @@ def test_a_waiting_subagents_messages_are_shown_too(page: Page):
     page.reload()
     expect(dock(page)).to_contain_text("Which river?")
     card(page).locator("summary").click()
-    expect(card(page).get_by_role("log")).to_contain_text("→ ask_person Which river?")
+    expect(card(page).get_by_role("log")).to_contain_text("→ ask person Which river?")
 
 
 def test_messages_that_are_no_longer_stored_leave_the_answer(page: Page, server: Server, watch: Watch):

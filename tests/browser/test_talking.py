@@ -259,20 +259,6 @@ def test_switching_threads_never_leaks(page: Page):
     assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
 
 
-def test_a_killed_server_ends_in_a_clear_state(page: Page, server: Server, allow_console):
-    """Last in this file: the others share this server."""
-    allow_console("ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|Failed to (fetch|load resource)|net::ERR")
-    ask(page, "talker", "Talk to me")
-    expect(last_answer(page)).to_contain_text("word20")
-    server.kill()
-    expect(page.get_by_test_id("connection-banner")).to_be_visible()
-    server.start()
-    expect(page.get_by_test_id("connection-banner")).to_be_hidden()
-    expect(last_answer(page)).to_contain_text("word199")
-    assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
-    expect(answers(page)).to_have_count(1)
-
-
 def test_checks_of_an_answer_stand_below_it(page: Page):
     """While the run works, after it, and after a reload. What the agent was told is not shown as the user's words."""
     ask(page, "checked", "How old is the bridge?")
@@ -290,3 +276,37 @@ def test_checks_of_an_answer_stand_below_it(page: Page):
         expect(page.get_by_text("not accepted yet")).to_have_count(0)
         expect(page.locator("body")).not_to_contain_text("rubric")
         page.reload()
+
+
+def test_a_structured_answer_is_checked_too_and_the_page_says_so_meanwhile(page: Page, tmp_path: Path):
+    ask(page, "dated", f"How old is the bridge? Judge until {tmp_path / 'judged'}")
+    expect(page.get_by_text("Checking the answer…")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("Checking the answer…")).to_be_visible()
+    (tmp_path / "judged").touch()
+    lines = page.get_by_test_id("checks")
+    expect(lines).to_have_count(2)
+    expect(page.get_by_text("Checking the answer…")).to_have_count(0)
+    page.reload()
+    expect(lines.last.locator("summary")).to_contain_text("2 of 2 checks passed")
+    expect(lines.first.locator("summary")).to_contain_text("0 of 1 check passed; the agent was asked to mend this")
+    steps = page.get_by_role("list", name="What was done")
+    expect(steps).to_have_count(2)
+    order = page.evaluate(
+        "[...document.querySelectorAll('[aria-label=\"What was done\"], [data-testid=checks]')].map(e => e.tagName)"
+    )
+    assert order == ["OL", "DETAILS", "OL", "DETAILS"]
+
+
+def test_a_killed_server_ends_in_a_clear_state(page: Page, server: Server, allow_console):
+    """Last in this file: the others share this server."""
+    allow_console("ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|Failed to (fetch|load resource)|net::ERR")
+    ask(page, "talker", "Talk to me")
+    expect(last_answer(page)).to_contain_text("word20")
+    server.kill()
+    expect(page.get_by_test_id("connection-banner")).to_be_visible()
+    server.start()
+    expect(page.get_by_test_id("connection-banner")).to_be_hidden()
+    expect(last_answer(page)).to_contain_text("word199")
+    assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
+    expect(answers(page)).to_have_count(1)

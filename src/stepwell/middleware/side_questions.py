@@ -27,12 +27,15 @@ class SideQuestionMiddleware(RequestMiddleware):
     only its text counted."""
 
     def prepare(self, call: ModelCall) -> None:
-        if _is_aside():
+        if is_side_question():
             call.tools = []
             call.sections.append(_SECTION)
 
     def mend(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
-        if not any(isinstance(message, AIMessage) and message.tool_calls for message in response.result) or not _is_aside():
+        if (
+            not any(isinstance(message, AIMessage) and message.tool_calls for message in response.result)
+            or not is_side_question()
+        ):
             return response
         answers = [
             AIMessage(message.text, id=message.id, usage_metadata=message.usage_metadata)
@@ -42,5 +45,9 @@ class SideQuestionMiddleware(RequestMiddleware):
         return ModelResponse(result=list(answers), structured_response=response.structured_response)
 
 
-def _is_aside() -> bool:
-    return bool((get_config().get("configurable") or {}).get(SIDE_QUESTION))
+def is_side_question() -> bool:
+    """Whether the run under way only answers a side question. Outside of a run: False."""
+    try:
+        return bool((get_config().get("configurable") or {}).get(SIDE_QUESTION))
+    except RuntimeError:
+        return False

@@ -269,6 +269,7 @@ async def test_the_graders_words_are_not_streamed_as_the_agents(is_async):
     events = [data for mode, data in parts if mode == "custom"]
     assert [each["type"].removeprefix("rubric_evaluation_") for each in events] == ["start", "end"] * 2
     assert [each.get("result") for each in events] == [None, "needs_revision", None, "satisfied"]
+    assert events[0]["message_id"] == events[1]["message_id"] != events[2]["message_id"] == events[3]["message_id"]
 
 
 # Rounds
@@ -346,6 +347,14 @@ def test_an_answer_of_a_limit_is_not_checked():
     state = agent.invoke(USER)
     assert "I stopped before the end" in texts(state)[-1]
     assert len(state["checks"]) == 1
+
+
+@COLOURS
+async def test_the_answer_to_a_side_question_is_not_checked(is_async):
+    agent = create_deep_agent(ScriptedModel([say("We are at step two.")]), middleware=[RubricMiddleware(checks=[has_source])])
+    state = await run(agent, config={"configurable": {"side_question": True}}, is_async=is_async)
+    assert texts(state)[-1] == "We are at step two."
+    assert not state.get("checks")
 
 
 class Age(BaseModel):

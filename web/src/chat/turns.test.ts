@@ -36,6 +36,13 @@ describe("TurnMaker", () => {
     expect(shape(load(messages))).toEqual([["q1", ["done"]]]);
   });
 
+  it("begins anew after what an agent was told, and knows whose calls they are", () => {
+    const told = { type: "human", id: "f", content: "More.", additional_kwargs: { lc_source: "rubric_grader" } };
+    const again = { type: "ai", id: "a4", content: "", tool_calls: [{ id: "c4", name: "Age", args: {} }] };
+    const [turn] = new TurnMaker().make(load([...MESSAGES.slice(0, 5), told, again]), []);
+    expect(turn!.items.map((item) => item.kind === "steps" && item.messageIds)).toEqual([["a1", "a2"], ["a4"]]);
+  });
+
   it("knows what was refused, and what pictures came back", () => {
     const image = { type: "image", base64: "AAAA", mime_type: "image/png" };
     const { steps } = load([

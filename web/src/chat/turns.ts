@@ -6,7 +6,9 @@ import { INNER_NODE } from "../state/steps";
 import type { Message, Step, ThreadView } from "../state/types";
 
 export type Item =
-  { kind: "text"; key: string; message: Message } | { kind: "steps"; key: string; steps: readonly Step[] };
+  | { kind: "text"; key: string; message: Message }
+  /** With the messages that called for them. */
+  | { kind: "steps"; key: string; steps: readonly Step[]; messageIds: readonly string[] };
 
 export interface ShownTurn {
   readonly key: string;
@@ -73,7 +75,7 @@ export class TurnMaker {
       const before = made.turn.items.find((item) => item.key === "nodes");
       if (!own.length || (before?.kind === "steps" && isSame(before.steps, own))) return;
       const rest = made.turn.items.filter((item) => item !== before);
-      made.turn = { ...made.turn, items: [{ kind: "steps", key: "nodes", steps: own }, ...rest] };
+      made.turn = { ...made.turn, items: [{ kind: "steps", key: "nodes", steps: own, messageIds: [] }, ...rest] };
     });
   }
 }
@@ -95,15 +97,23 @@ function makeTurn(messages: readonly Message[], byCall: ReadonlyMap<string, Step
   const first = messages[0]!;
   const user = first.role === "user" ? first : null;
   const items: Item[] = [];
+  let wasTold = false;
   for (const message of user ? messages.slice(1) : messages) {
+    wasTold ||= message.role === "system";
     if (message.role !== "agent") continue;
     if (message.text.trim() || message.reasoning || (!message.toolCalls.length && message.status === "stopped"))
       items.push({ kind: "text", key: message.id, message });
     const steps = message.toolCalls.map((call) => byCall.get(call.id)).filter((step) => step !== undefined);
     if (!steps.length) continue;
     const last = items.at(-1);
-    if (last?.kind === "steps") items[items.length - 1] = { ...last, steps: [...last.steps, ...steps] };
-    else items.push({ kind: "steps", key: `steps:${steps[0]!.id}`, steps });
+    if (last?.kind === "steps" && !wasTold)
+      items[items.length - 1] = {
+        ...last,
+        steps: [...last.steps, ...steps],
+        messageIds: [...last.messageIds, message.id],
+      };
+    else items.push({ kind: "steps", key: `steps:${steps[0]!.id}`, steps, messageIds: [message.id] });
+    wasTold = false;
   }
   return { key: first.id, user, items };
 }

@@ -51,6 +51,26 @@ describe("linesOf", () => {
     ).toHaveLength(2);
   });
 
+  it("tells of background tasks", () => {
+    const digger = { description: "Dig here.", subagent_type: "digger" };
+    const none = { startedAt: null };
+    expect(
+      told(
+        step("start_async_task", digger, none),
+        step("update_async_task", { task_id: "x1", message: "Deeper." }, none),
+        step("check_async_task", { task_id: "x1" }, none),
+        step("cancel_async_task", { task_id: "x1" }, none),
+        step("list_async_tasks", {}, none),
+      ),
+    ).toEqual([
+      "Started digger in the background: Dig here.",
+      "Sent to a background task: Deeper.",
+      "Checked on a background task",
+      "Stopped a background task",
+      "Checked the background tasks",
+    ]);
+  });
+
   it("says of a write that was refused that nothing was written", () => {
     expect(told(step("write_file", { file_path: "/note.md" }, { status: "failed" }))).toEqual([
       "Not written: /note.md · 1.2 s",

@@ -98,6 +98,25 @@ const TOOLS: Record<string, Words> = {
   },
   ask_choices: { past: () => "Asked you", present: () => "Asking you", about: quoted("question") },
   ask_user: { past: () => "Asked you", present: () => "Asking you", about: quoted("question") },
+  start_async_task: {
+    past: () => "Started",
+    present: () => "Starting",
+    not: "Not started:",
+    about: ([args]) => `${text(args?.subagent_type)} in the background: ${shorten(text(args?.description))}`,
+  },
+  update_async_task: {
+    past: () => "Sent to a background task:",
+    present: () => "Sending to a background task:",
+    not: "Not sent to a background task:",
+    about: list("message"),
+  },
+  check_async_task: { past: () => "Checked on a background task", present: () => "Checking on a background task" },
+  cancel_async_task: {
+    past: () => "Stopped a background task",
+    present: () => "Stopping a background task",
+    not: "A background task was not stopped",
+  },
+  list_async_tasks: { past: () => "Checked the background tasks", present: () => "Checking the background tasks" },
   think_tool: { past: () => "Thought it over", present: () => "Thinking it over" },
 };
 

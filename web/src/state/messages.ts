@@ -38,6 +38,7 @@ export function readMessage(wire: WireMessage, namespace: Namespace, runId: stri
     failed: wire.status === "error",
     ...(wire.additional_kwargs && REFUSED.some((mark) => wire.additional_kwargs![mark]) ? { refused: true } : {}),
     ...(wire.additional_kwargs?.stepwell_declined ? { declined: true } : {}),
+    ...(wire.additional_kwargs?.stepwell_steered ? { steered: true } : {}),
     status: wire.response_metadata?.finish_reason === "cancelled" ? "stopped" : "done",
     namespace,
     runId,

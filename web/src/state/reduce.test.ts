@@ -216,6 +216,32 @@ describe("reduce", () => {
     expect(view.lastSeq).toBe(names.length);
   });
 
+  it("puts a message that entered a run behind what the run did before", () => {
+    const human = (id: string, more = {}) => ({ type: "human", id, content: id, ...more });
+    const steered = human("s", { additional_kwargs: { stepwell_steered: true } });
+    const asked = { type: "ai", id: "a", content: "", tool_calls: [{ id: "c", name: "walk", args: {} }] };
+    const events = [
+      { seq: 1, event: "metadata", data: { run_id: "r" }, at: 0 },
+      { seq: 2, event: "updates", data: { model: { messages: [asked] } }, at: 0 },
+      { seq: 3, event: "custom", data: { type: "steered", messages: [steered] }, at: 0 },
+    ];
+    const view = reduce(emptyView("t"), { type: "sent", message: human("q"), runId: "r" });
+    expect(reduce(view, { type: "events", events }).messages.map((each) => each.id)).toEqual(["q", "a", "s"]);
+  });
+
+  it("says nothing of a run that was taken back before it began", () => {
+    const run = (seq: number, event: string, data: object) => ({ seq, event, data, at: 0 });
+    const events = [
+      run(1, "metadata", { run_id: "r" }),
+      run(2, "end", { run_id: "queued", status: "interrupted" }),
+      run(3, "end", { run_id: "r", status: "success" }),
+    ];
+    expect(reduce(emptyView("t"), { type: "events", events }).phase).toBe("done");
+    expect(reduce(emptyView("t"), { type: "events", events: events.slice(0, 2) }).phase).toBe("streaming");
+    const last = [events[0]!, { ...events[2]!, seq: 2 }, { ...events[1]!, seq: 3 }];
+    expect(reduce(emptyView("t"), { type: "events", events: last }).phase).toBe("done");
+  });
+
   it("drops what it has shown of an answer that is asked for again or replaced by a check", () => {
     const piece = (seq: number, id: string, content: string) => ({
       seq,

@@ -481,6 +481,8 @@ class Draft {
     if (!isObject(data) || typeof data["run_id"] !== "string") return;
     const status = (typeof data["status"] === "string" ? data["status"] : "success") as RunStatus;
     const paused = data["paused"] === true;
+    // Taken back while it was queued.
+    if (status === "interrupted" && !this.runs.some((run) => run.runId === data["run_id"])) return;
     this.setRun(data["run_id"], { status, paused, endedAt: at, error: status === "success" ? null : this.error });
     // What is still open was asked again by this run.
     this.waiting = paused ? this.waiting.filter((each) => each.runId == null || each.runId === data["run_id"]) : [];
@@ -499,7 +501,7 @@ class Draft {
     else this.keepUnknown(event);
   }
 
-  /** The check of an answer, once it has ended: the same that the state has under the answer's id. */
+  /** The check of an answer that begins, or has ended: then it is what the state has under the answer's id. */
   private addCheck(data: Record<string, unknown>): void {
     const before = this.values["checks"];
     if (typeof data["message_id"] !== "string") return;
@@ -711,7 +713,8 @@ class Draft {
 function placeOf(message: Message, list: readonly Message[]): number {
   if (message.role === "tool") return placeOfResult(message.toolCallId, list);
   // A question that is heard of late (asked in another tab) stands before the answers of its run.
-  const answer = message.role === "user" && message.runId ? list.findIndex((each) => each.runId === message.runId) : -1;
+  const isAsked = message.role === "user" && message.runId && !message.steered;
+  const answer = isAsked ? list.findIndex((each) => each.runId === message.runId) : -1;
   return answer === -1 ? list.length : answer;
 }
 

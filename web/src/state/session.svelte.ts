@@ -29,6 +29,8 @@ export class ThreadSession implements Thread {
   models = $state.raw<unknown>(null);
   /** How much its runs may change: its metadata `stepwell_mode`. Null: as the agent was built. */
   mode = $state.raw<unknown>(null);
+  /** The conversation that started this one, if it is a task in the background. */
+  parentId = $state("");
 
   readonly history = new History(this);
   private readonly sending = new Sending(this, this.history);
@@ -65,6 +67,7 @@ export class ThreadSession implements Thread {
       }
       this.models = found.metadata["stepwell_models"] ?? null;
       this.mode = found.metadata["stepwell_mode"];
+      this.parentId = String(found.metadata["parent_thread_id"] ?? "");
       this.history.pageCheckpoint = found.pageCheckpoint;
       this.dispatch({ type: "snapshot", snapshot: found.snapshot });
       this.sending.queued = readQueue(found.runs);

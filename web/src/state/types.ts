@@ -53,6 +53,8 @@ export interface Message {
   readonly refused?: boolean;
   /** For role "tool": a question that the tool asked meanwhile was declined. */
   readonly declined?: boolean;
+  /** It entered a run that was under way. */
+  readonly steered?: boolean;
   readonly status: MessageStatus;
   readonly namespace: Namespace;
   readonly runId: string | null;

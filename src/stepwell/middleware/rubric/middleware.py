@@ -45,6 +45,7 @@ from stepwell.middleware.rubric.verdicts import (
     in_words,
     what_is_missing,
 )
+from stepwell.middleware.side_questions import is_side_question
 from stepwell.middleware.turns import feedback_id, turn_of
 from stepwell.state.channels import incremental
 
@@ -158,11 +159,11 @@ class RubricMiddleware(ModelGrader, AgentMiddleware[Any, Any, Any]):
 
     def _evaluate(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> Steps[_Work, dict[str, Any] | None]:
         rubric, answer = self._rubric_of(state), answer_in(state.get("messages") or ())
-        if (not rubric and not self.checks) or answer is None or is_own_answer(answer):
+        if (not rubric and not self.checks) or answer is None or is_own_answer(answer) or is_side_question():
             return None
         iteration = state.get("_rubric_iterations") or 0
         run_id = state.get("_current_grading_run_id") or str(uuid.uuid4())
-        about = {"grading_run_id": run_id, "iteration": iteration}
+        about = {"grading_run_id": run_id, "iteration": iteration, "message_id": answer.id or ""}
         _emit(runtime, {"type": "rubric_evaluation_start", **about})
         result, explanation, criteria, update = yield from self._grade_all(state, runtime, rubric, iteration)
         if result == "needs_revision" and iteration + 1 >= self.max_iterations:

@@ -24,6 +24,14 @@ export function currentRun(runs: readonly RunResponse[]): RunResponse | undefine
   return runs.find((run) => run.status !== "pending");
 }
 
+/** Whether it was taken back while it was queued: the thread does not have what it was asked. */
+export function wasTakenBack(run: RunResponse, messages: readonly WireMessage[]): boolean {
+  const asked = inputMessages(run);
+  return (
+    run.status === "interrupted" && asked.length > 0 && !messages.some(({ id }) => asked.some((each) => each.id === id))
+  );
+}
+
 /**
  * The run whose events have to be read again because a snapshot cannot know them: the first of the current turn, if that is under way, waits,
  * or ended badly. Null: the snapshot has everything.

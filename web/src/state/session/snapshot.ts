@@ -2,7 +2,7 @@
 
 import { api, type RunResponse } from "../../api";
 import type { Snapshot } from "../reduce";
-import { currentRun } from "./runs";
+import { currentRun, wasTakenBack } from "./runs";
 
 /** What is drawn at once: about a screen. */
 export const PAGE = 20;
@@ -38,7 +38,7 @@ export async function readThread(
   const thread = await api.findThread(threadId);
   if (!thread) return null;
   const [state, runs] = await Promise.all([readState(threadId, branchCheckpoint), api.listRuns(threadId, 30)]);
-  const last = currentRun(runs);
+  const last = currentRun(runs.filter((run) => !wasTakenBack(run, state.snapshot.messages ?? [])));
   const metadata = thread.metadata ?? {};
   const snapshot: Snapshot = {
     ...state.snapshot,
