@@ -107,7 +107,7 @@ class Cashier:
 
     def payments_of(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> RunPayments | None:
         """The payments object for the run's graph; None if the graph is free. The object charges only while the lease holds."""
-        if split_graph_id(run.request.graph_id)[1] not in self.paid_graphs:  # a background subagent costs what its agent costs
+        if split_graph_id(run.request.graph_id, self.paid_graphs)[1] not in self.paid_graphs:  # background subagents too
             return None
         from stepwell.payments.meter import RunPayments
 

@@ -303,6 +303,7 @@ class Attempt:
                 run,
                 self._lease,
                 self._clock,
+                graph=graph,
                 find_assistant=self._find_assistant,
                 max_active=self._max_active,
             )

@@ -4,6 +4,9 @@ It is given to the graph of every run on a thread, in its config (`tools.backgro
 stores is stored in the lane of the parent's lease, after the checkpoint with the call. So a parent that is driven again after a crash
 repeats its call, and finds what the call has started.
 
+A run's host serves only the agent that the run's graph is, because a task's graph is found by the name of that graph
+(`background_graph_id`). An ordinary subagent in the run could start tasks that nobody would find again, so it is refused.
+
 A task inherits the parent's assistant, configuration and context, and with them its user, models, workspace and mode.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 from stepwell.clock import Clock
@@ -22,7 +26,7 @@ from stepwell.database.queue.types import Admission
 from stepwell.database.records.background import find
 from stepwell.database.rows import to_time
 from stepwell.database.types import Assistant, BackgroundTask, Json, Lease, Run, RunRequest
-from stepwell.errors import NotFoundError
+from stepwell.errors import NotFoundError, ToolUseError
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.runs.threads.titles import title_of
 from stepwell.sql import Connection
@@ -33,13 +37,17 @@ from stepwell.tools.background import (
     TaskReport,
     UpdateStrategy,
     background_graph_id,
-    split_graph_id,
     task_id_of,
 )
 
 T = TypeVar("T")
 FindAssistant = Callable[[str | None, str], Awaitable[Assistant]]
 """Owner, and the name of a graph or the id of an assistant -> the assistant."""
+
+_NOT_THE_AGENT = (
+    "Only the agent of this conversation can start background tasks, and this is one of its subagents. Do the work here, or say in your "
+    "answer what should be started."
+)
 
 
 class ServerTasks:
@@ -52,6 +60,7 @@ class ServerTasks:
         lease: Lease,
         clock: Clock,
         *,
+        graph: object,
         find_assistant: FindAssistant | None = None,
         max_active: int | None = None,
     ) -> None:
@@ -59,9 +68,22 @@ class ServerTasks:
         self._run = run
         self._lease = lease
         self._clock = clock
+        self._graph = graph
         self._find_assistant = find_assistant
         self._max_active = max_active
         self._loop = asyncio.get_running_loop()
+
+    def serve(self, agent: object) -> None:
+        """Raise `ToolUseError` if tasks of this agent's subagents cannot run here. `agent` is its middleware."""
+        if agent is not self._served_agent:
+            raise ToolUseError(_NOT_THE_AGENT)
+
+    @cached_property
+    def _served_agent(self) -> object:
+        # Imported only now: only agents with background subagents need it.
+        from stepwell.middleware.background.middleware import find_background
+
+        return find_background(self._graph)
 
     async def astart(self, task: NewTask) -> TaskReport:
         served = await self._served(task)
@@ -137,10 +159,9 @@ class ServerTasks:
     def _describe(self, task: NewTask, served: Assistant | None) -> dict[str, Any]:
         """What every run of the task has to know (`RunRequest.background`)."""
         request = self._run.request
-        _, root = split_graph_id(request.graph_id)
         return {
             "agent_name": task.agent_name,
-            "graph_id": served.graph_id if served else background_graph_id(task.agent_name, root),
+            "graph_id": served.graph_id if served else background_graph_id(task.agent_name, request.graph_id),
             "assistant_id": served.assistant_id if served else request.assistant_id,
             "parent_thread_id": self._run.thread_id,
             "parent_graph_id": request.graph_id,

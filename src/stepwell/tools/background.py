@@ -10,7 +10,7 @@ parent's thread <── wake_message ─────────────┘ 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 from uuid import UUID, uuid5
@@ -102,6 +102,14 @@ class TaskHost(Protocol):
     async def acancel(self, task: AsyncTask) -> TaskReport: ...
 
 
+class ServerHost(TaskHost, Protocol):
+    """The server's host, for one run."""
+
+    def serve(self, agent: object) -> None:
+        """Raise `ToolUseError` if tasks of this agent's subagents cannot run here. `agent` is its middleware."""
+        ...
+
+
 def task_id_of(call_key: str) -> str:
     """The id of the task that a call starts, or of the run that it adds to a task."""
     return str(uuid5(_IDS, call_key))
@@ -113,14 +121,19 @@ def wake_run_id(run_id: str) -> str:
 
 
 def background_graph_id(agent_name: str, graph_id: str) -> str:
-    """The name under which a background subagent of a served graph is driven."""
+    """The name under which a background subagent is driven. `graph_id` is that of the agent that has it: a served graph, or another
+    background subagent."""
     return f"{agent_name}@{graph_id}"
 
 
-def split_graph_id(graph_id: str) -> tuple[str | None, str]:
-    """The subagent (None if there is none) and the served graph that a name means."""
-    agent_name, at, root = graph_id.partition("@")
-    return (agent_name, root) if at else (None, graph_id)
+def split_graph_id(graph_id: str, served: Collection[str]) -> tuple[tuple[str, ...], str]:
+    """The background subagents that lead to the one that a name means, outermost first (none for a served graph), and the served graph.
+    A subagent's name has no `@`; a graph's may have one."""
+    path: tuple[str, ...] = ()
+    while graph_id not in served and "@" in graph_id:
+        agent_name, _, graph_id = graph_id.partition("@")
+        path = (agent_name, *path)
+    return path, graph_id
 
 
 def wake_text(task: AsyncTask, report: TaskReport) -> str:

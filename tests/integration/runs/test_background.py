@@ -24,7 +24,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from . import background_graphs
 from .conftest import OWNER, Runs
 
-GRAPHS = ("parent", "hurried", "thrifty", "other")
+GRAPHS = ("parent", "hurried", "thrifty", "other", "nesting")
 PATIENCE_S = 120.0
 APPROVE = {"decisions": [{"type": "approve"}]}
 
@@ -45,6 +45,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
         persistence: Any = PostgresPersistence(url) if url else EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock)
         async with persistence:
             specs = {name: f"tests.integration.runs.background_graphs:{name}" for name in GRAPHS}
+            specs["at@home"] = specs["parent"]
             registry = GraphRegistry.from_specs(specs, tmp_path)
             assistants = Assistants(persistence.records, registry, clock, new_id)
             await assistants.install_defaults()
@@ -230,6 +231,28 @@ async def test_a_served_graph_can_be_a_background_subagent(runs: Runs, thread_id
     await heard(runs, thread_id, 1)
     assert "from another graph" in (await texts(runs, thread_id, "human"))[-1]
     assert (await runs.thread(task.task_id)).metadata["graph_id"] == "other"
+
+
+async def test_a_subagent_s_own_background_subagent_is_found_in_it(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "nest", "nesting")
+    (nest,) = await tasks_of(runs, thread_id)
+    await heard(runs, nest.task_id, 1)
+    (task,) = await tasks_of(runs, nest.task_id)
+    assert (await runs.thread(task.task_id)).metadata["graph_id"] == "researcher@nest@nesting"
+    assert await texts(runs, task.task_id, "ai") == ["from the inner researcher"]
+
+
+async def test_a_subagent_that_works_in_the_parent_s_run_starts_no_tasks(runs: Runs, thread_id: str) -> None:
+    """The server could only look for its helpers in the parent, which has another one of the same name."""
+    final = await say(runs, thread_id, "delegate", "nesting")
+    assert "Only the agent of this conversation can start background tasks" in final["messages"][-1]["content"]
+    assert await tasks_of(runs, thread_id) == []
+
+
+async def test_a_graph_whose_name_has_an_at_sign_has_background_subagents_too(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start", "at@home")
+    await heard(runs, thread_id, 1)
+    assert "answer to: answer" in (await texts(runs, thread_id, "human"))[-1]
 
 
 async def test_tasks_share_the_budget_of_the_turn(runs: Runs, thread_id: str) -> None:

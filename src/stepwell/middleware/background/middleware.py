@@ -29,7 +29,7 @@ from stepwell.middleware.request import RequestMiddleware
 from stepwell.middleware.run_modes import has_run_modes
 from stepwell.middleware.subagents.specs import is_compiled
 from stepwell.middleware.subagents.task import BuildSubAgent
-from stepwell.tools.background import TASKS, AsyncTask, TaskHost, TaskReport, wake_message
+from stepwell.tools.background import TASKS, AsyncTask, ServerHost, TaskHost, TaskReport, wake_message
 
 Notify = Callable[[TaskReport, HumanMessage], None]
 """Called in the process when a task has ended, with how it ended and the message that tells the agent so."""
@@ -118,7 +118,8 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
     def _host(self, spec: AsyncSubAgent, runtime: ToolRuntime) -> TaskHost:
         configurable: Mapping[str, Any] = runtime.config.get("configurable") or {}
         if "url" not in spec and (server := configurable.get(TASKS)) is not None:
-            host: TaskHost = server
+            host: ServerHost = server
+            host.serve(self)
             return host
         if "graph_id" in spec:
             # Imported only now: most agents have no subagents elsewhere.
