@@ -296,9 +296,7 @@ class Attempt:
             FILE_JOURNAL: self._persistence.files(run.thread_id, self._lease),
             SECRETS_KEY: run.request.secrets,
             STEERING: self._steering,
-        }
-        if not run.request.delete_thread_after:  # a stateless run has no thread that a task could report to
-            given[TASKS] = ServerTasks(
+            TASKS: ServerTasks(
                 self._persistence,
                 run,
                 self._lease,
@@ -306,7 +304,8 @@ class Attempt:
                 graph=graph,
                 find_assistant=self._find_assistant,
                 max_active=self._max_active,
-            )
+            ),
+        }
         for attendance in self.attending:
             given |= attendance.given
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)

@@ -1,11 +1,12 @@
 """The server's host of background tasks: each is a run of its own, on a thread of its own, for any worker to drive.
 
-It is given to the graph of every run on a thread, in its config (`tools.background.TASKS`), and does nothing until a tool uses it. What it
+It is given to the graph of every run, in its config (`tools.background.TASKS`), and does nothing until a tool uses it. What it
 stores is stored in the lane of the parent's lease, after the checkpoint with the call. So a parent that is driven again after a crash
 repeats its call, and finds what the call has started.
 
 A run's host serves only the agent that the run's graph is, because a task's graph is found by the name of that graph
-(`background_graph_id`). An ordinary subagent in the run could start tasks that nobody would find again, so it is refused.
+(`background_graph_id`). An ordinary subagent in the run could start tasks that nobody would find again, so it is refused. So is
+a stateless run, whose thread is deleted when it ends.
 
 A task inherits the parent's assistant, configuration and context, and with them its user, models, workspace and mode.
 """
@@ -48,6 +49,9 @@ _NOT_THE_AGENT = (
     "Only the agent of this conversation can start background tasks, and this is one of its subagents. Do the work here, or say in your "
     "answer what should be started."
 )
+_STATELESS = (
+    "This run is stateless: its thread is deleted when it ends, so a task would have nobody to report to. Do the work here."
+)
 
 
 class ServerTasks:
@@ -75,6 +79,8 @@ class ServerTasks:
 
     def serve(self, agent: object) -> None:
         """Raise `ToolUseError` if tasks of this agent's subagents cannot run here. `agent` is its middleware."""
+        if self._run.request.delete_thread_after:
+            raise ToolUseError(_STATELESS)
         if agent is not self._served_agent:
             raise ToolUseError(_NOT_THE_AGENT)
 

@@ -249,6 +249,14 @@ async def test_a_subagent_that_works_in_the_parent_s_run_starts_no_tasks(runs: R
     assert await tasks_of(runs, thread_id) == []
 
 
+async def test_a_stateless_run_starts_no_tasks(runs: Runs) -> None:
+    """Its thread is deleted when it ends, so there would be nobody to tell."""
+    given = {"messages": [{"role": "user", "content": "start"}]}
+    final = await runs.result(await runs.start("parent", None, input=given))
+    assert "This run is stateless" in final["messages"][-1]["content"]
+    assert not final.get("async_tasks")
+
+
 async def test_a_graph_whose_name_has_an_at_sign_has_background_subagents_too(runs: Runs, thread_id: str) -> None:
     await say(runs, thread_id, "start", "at@home")
     await heard(runs, thread_id, 1)
