@@ -39,6 +39,7 @@ from stepwell.tools.background import (
     UpdateStrategy,
     background_graph_id,
     task_id_of,
+    too_many,
 )
 
 T = TypeVar("T")
@@ -97,11 +98,11 @@ class ServerTasks:
         run = self._new_run(task.task_id, task_id_of(f"{task.task_id}/first"), task.description, known, served, task.spent)
         wanted = self._admission(run, known, title_of(run.request.input))
 
-        def work(connection: Connection, now: float) -> tuple[None, Stops]:
-            background.start(connection, self._in_turn(connection, wanted), task.description, now)
-            return None, ()
+        def work(connection: Connection, now: float) -> tuple[int | None, Stops]:
+            return background.start(connection, self._in_turn(connection, wanted), task.description, now, task.max_tasks), ()
 
-        await self._persistence.queue.under_lease(self._lease, work)
+        if busy := await self._persistence.queue.under_lease(self._lease, work):
+            raise ToolUseError(too_many(busy))
         return (await self._look([task.task_id], results=False))[task.task_id]
 
     async def alook(self, tasks: Sequence[AsyncTask], *, results: bool) -> dict[str, TaskReport]:

@@ -64,6 +64,9 @@ class NewTask:
     timeout_s: float | None = None
     notify_parent: bool = True
     webhook: str | None = None
+    max_tasks: int | None = None
+    """How many tasks of the parent's thread may be under way, this one included. The host counts, because calls of one step do not see
+    each other's tasks in the state."""
     spent: Mapping[str, float] = field(default_factory=dict)
     """What the parent has spent in this turn: tokens, usd, calls."""
 
@@ -118,6 +121,11 @@ def task_id_of(call_key: str) -> str:
 def wake_run_id(run_id: str) -> str:
     """The id of the parent's run that one run of a task starts when it ends. There can be only one with this id."""
     return str(uuid5(_IDS, f"wake/{run_id}"))
+
+
+def too_many(count: int) -> str:
+    """Why no more tasks can be started."""
+    return f"{count} background tasks are under way, which is the limit. Wait for one of them, or cancel one."
 
 
 def background_graph_id(agent_name: str, graph_id: str) -> str:

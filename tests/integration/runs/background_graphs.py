@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.tools import tool
 
 from stepwell import BudgetMiddleware, create_deep_agent
+from stepwell.middleware.background.tools import MAX_TASKS
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
 
 RELEASED: set[str] = set()
@@ -46,6 +47,8 @@ def _main(asked: Asked) -> Any:
             return _start(" ".join(rest) or "answer")
         case ["twice"]:
             return calls(_start("answer one"), _start("answer two"))
+        case ["many"]:
+            return calls(*[_start("wait many") for _ in range(MAX_TASKS + 3)])
         case ["served"]:
             return _start("answer", "other")
         case ["nest"]:

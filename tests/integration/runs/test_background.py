@@ -17,6 +17,7 @@ from stepwell.database.records.background import of_parent
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import BackgroundTask
 from stepwell.errors import ThreadBusyError
+from stepwell.middleware.background.tools import MAX_TASKS
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -132,6 +133,17 @@ async def test_two_tasks_at_once_wake_the_parent_twice(runs: Runs, thread_id: st
     await say(runs, thread_id, "twice")
     one, two = await tasks_of(runs, thread_id)
     assert sorted(await heard(runs, thread_id, 2)) == sorted([f"heard of {one.task_id}", f"heard of {two.task_id}"])
+
+
+async def test_no_more_tasks_than_allowed_start_in_one_step(runs: Runs, thread_id: str) -> None:
+    final = await say(runs, thread_id, "many")
+    results = [message["content"] for message in final["messages"] if message["type"] == "tool"]
+    assert len(await tasks_of(runs, thread_id)) == len([text for text in results if "Launched" in text]) == MAX_TASKS
+    assert len([text for text in results if f"{MAX_TASKS} background tasks are under way" in text]) == 3
+    background_graphs.RELEASED.add("many")
+    await heard(runs, thread_id, MAX_TASKS)
+    await say(runs, thread_id, "start")
+    assert len(await tasks_of(runs, thread_id)) == MAX_TASKS + 1
 
 
 async def test_a_task_goes_on_while_the_parent_talks_and_is_checked(runs: Runs, thread_id: str) -> None:

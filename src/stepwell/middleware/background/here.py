@@ -28,7 +28,7 @@ from stepwell.errors import ToolUseError
 from stepwell.middleware.subagents.call import final_text
 from stepwell.models.usage import UsageMeter
 from stepwell.secrets.errors import words_of
-from stepwell.tools.background import ENDED, SPENT_BEFORE, AsyncTask, NewTask, TaskReport, TaskStatus, UpdateStrategy
+from stepwell.tools.background import ENDED, SPENT_BEFORE, AsyncTask, NewTask, TaskReport, TaskStatus, UpdateStrategy, too_many
 
 Ended = Callable[[str, str, TaskReport], None]
 """Called with a task's id, its agent's name and how its round ended."""
@@ -45,6 +45,8 @@ class _Local:
     agent: Runnable[Any, Any]
     config: RunnableConfig
     context: Any
+    conversation: str
+    """Of the parent."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     inbox: list[tuple[str, str]] = field(default_factory=list)
     run_id: str = ""
@@ -105,16 +107,15 @@ class LocalTasks:
         self._agent = agent
         self._ended = ended
         self._tasks: dict[str, _Local] = {}
+        self._adding = threading.Lock()
         self._saver = InMemorySaver()
 
-    def called_with(self, config: Mapping[str, Any], context: Any) -> HostHere:
+    def called_with(self, config: Mapping[str, Any], context: Any, conversation: str) -> HostHere:
         """The host for a call of the parent's: tasks get its configuration and context."""
-        return HostHere(self, config, context)
+        return HostHere(self, config, context, conversation)
 
-    def add(self, task: NewTask, config: Mapping[str, Any], context: Any) -> _Local | None:
-        """A new task; None if this call has started it before."""
-        if task.task_id in self._tasks:
-            return None
+    def add(self, task: NewTask, config: Mapping[str, Any], context: Any, conversation: str) -> _Local | None:
+        """A new task; None if this call has started it before. Refused if as many of the conversation as may be are under way."""
         agent = self._agent(task.agent_name)
         if isinstance(agent, Pregel):
             agent = agent.copy(update={"checkpointer": self._saver})
@@ -124,8 +125,14 @@ class LocalTasks:
             "configurable": {**kept, "thread_id": task.task_id, SPENT_BEFORE: dict(task.spent)},
             "metadata": {"subagent": task.agent_name, "lc_agent_name": task.agent_name, "background_task": task.task_id},
         }
-        local = self._tasks[task.task_id] = _Local(task, agent, own, context)
-        return local
+        with self._adding:
+            if task.task_id in self._tasks:
+                return None
+            busy = [each for each in self._tasks.values() if each.conversation == conversation and each.status not in ENDED]
+            if task.max_tasks is not None and len(busy) >= task.max_tasks:
+                raise ToolUseError(too_many(len(busy)))
+            local = self._tasks[task.task_id] = _Local(task, agent, own, context, conversation)
+            return local
 
     def find(self, task_id: str) -> _Local:
         if task_id not in self._tasks:
@@ -197,19 +204,20 @@ class LocalTasks:
 class HostHere:
     """A `TaskHost` over `LocalTasks`, for one call of the parent's."""
 
-    def __init__(self, tasks: LocalTasks, config: Mapping[str, Any], context: Any) -> None:
+    def __init__(self, tasks: LocalTasks, config: Mapping[str, Any], context: Any, conversation: str) -> None:
         self._tasks = tasks
         self._config = config
         self._context = context
+        self._conversation = conversation
 
     def start(self, task: NewTask) -> TaskReport:
-        local = self._tasks.add(task, self._config, self._context)
+        local = self._tasks.add(task, self._config, self._context, self._conversation)
         if local is not None and self._tasks.send(local, task.task_id, task.description):
             self._in_thread(local)
         return self._tasks.report(task.task_id)
 
     async def astart(self, task: NewTask) -> TaskReport:
-        local = self._tasks.add(task, self._config, self._context)
+        local = self._tasks.add(task, self._config, self._context, self._conversation)
         if local is not None and self._tasks.send(local, task.task_id, task.description):
             self._on_loop(local)
         return self._tasks.report(task.task_id)

@@ -126,7 +126,7 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
             from stepwell.middleware.background.remote import RemoteTasks
 
             return self._remote.setdefault(spec["name"], RemoteTasks(spec))
-        return self._here.called_with(runtime.config, runtime.context)
+        return self._here.called_with(runtime.config, runtime.context, _conversation(runtime))
 
     def _tell(self, task_id: str, agent_name: str, report: TaskReport) -> None:
         if self._notify:
@@ -136,6 +136,13 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
 def _wake(task_id: str, agent_name: str, report: TaskReport) -> HumanMessage:
     told = wake_message({"task_id": task_id, "agent_name": agent_name}, report)  # type: ignore[typeddict-item]  # enough to tell
     return HumanMessage(told["content"], id=told["id"], additional_kwargs=told["additional_kwargs"])
+
+
+def _conversation(runtime: ToolRuntime) -> str:
+    """A name for the parent's conversation. Without a thread, the model's first answer stands for it."""
+    if thread_id := (runtime.config.get("configurable") or {}).get("thread_id"):
+        return str(thread_id)
+    return str(next((message.id for message in runtime.state.get("messages") or () if message.type == "ai"), ""))
 
 
 def find_background(graph: object) -> AsyncSubAgentMiddleware | None:

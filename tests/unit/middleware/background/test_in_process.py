@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 
 from stepwell import AsyncSubAgentMiddleware, BudgetMiddleware, ConfigurationError, create_deep_agent
 from stepwell.middleware.background.middleware import find_background
-from stepwell.testing import ScriptedModel, call, say
+from stepwell.testing import ScriptedModel, call, calls, say
 from stepwell.testing.scripted.replies import Computed
 from stepwell.tools.background import spent_by_tasks
 
@@ -233,6 +233,53 @@ def test_no_more_tasks_than_allowed():
     go_on.set()
     assert "1 background tasks are under way" in tool_texts(final)[1]
     assert len(final["async_tasks"]) == 1
+
+
+@pytest.mark.parametrize("config", [THREAD, {}])
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_no_more_tasks_than_allowed_in_one_step(is_async, config):
+    go_on = threading.Event()
+
+    @tool
+    def wait() -> str:
+        """Wait."""
+        go_on.wait(60)
+        return "waited"
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": lambda asked: say("some") if asked.turn % 2 else calls(start("a"), start("b"), start("c")),
+            "researcher": lambda asked: say("x") if asked.turn else call("wait"),
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], max_tasks=2)
+    agent = create_deep_agent(model, [wait], middleware=[background])
+    final = await agent.ainvoke(ASK, config) if is_async else await asyncio.to_thread(agent.invoke, ASK, config)
+    go_on.set()
+    assert len(final["async_tasks"]) == 2
+    assert len([text for text in tool_texts(final) if "2 background tasks are under way" in text]) == 1
+
+
+def test_tasks_of_another_conversation_do_not_count():
+    go_on = threading.Event()
+
+    @tool
+    def wait() -> str:
+        """Wait."""
+        go_on.wait(60)
+        return "waited"
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": [start(), say("one"), start(), say("two")],
+            "researcher": lambda asked: say("x") if asked.turn else call("wait"),
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], max_tasks=1)
+    agent = create_deep_agent(model, [wait], middleware=[background])
+    finals = [agent.invoke(ASK), agent.invoke(ASK)]
+    go_on.set()
+    assert [len(final["async_tasks"]) for final in finals] == [1, 1]
 
 
 def test_a_task_spends_from_its_parent_s_budget():
