@@ -8,7 +8,8 @@ import threading
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.support.waiting import wait_until
@@ -186,6 +187,83 @@ def test_a_task_that_fails_or_takes_too_long_says_so():
     report, text = ended[0]
     assert report.status == "error"
     assert "longer than 0.01 s" in text
+
+
+def test_a_notify_that_fails_is_logged_and_the_task_takes_more_messages(caplog):
+    told: list[Any] = []
+
+    def notify(report: Any, message: HumanMessage) -> None:
+        told.append(report)
+        raise RuntimeError("queue full")
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": [start(), say("started"), then("update_async_task", message="more"), say("told it")],
+            "researcher": [say("one"), say("two")],
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], notify=notify)
+    agent = create_deep_agent(model, middleware=[background], checkpointer=InMemorySaver())
+    agent.invoke(ASK, THREAD)
+    wait_until(lambda: len(told) == 1, "the first answer")
+    agent.invoke({"messages": [("user", "more")]}, THREAD)
+    wait_until(lambda: len(told) == 2, "the second answer")
+    assert told[1].result == "two"
+    wait_until(lambda: "queue full" in caplog.text, "the log")
+
+
+def test_a_step_that_blocks_does_not_extend_the_limit():
+    ended: list[Any] = []
+    go_on = threading.Event()
+
+    def block(given: Any) -> Any:
+        go_on.wait(60)
+        return {"messages": [AIMessage("late")]}
+
+    model = ScriptedModel([start(), say("started"), then("update_async_task", message="go on"), say("told it")])
+    blocking: Any = {"name": "researcher", "description": "blocks", "runnable": RunnableLambda(block), "timeout_s": 0.01}
+    background = AsyncSubAgentMiddleware(async_subagents=[blocking], notify=lambda report, message: ended.append(report))
+    agent = create_deep_agent(model, middleware=[background], checkpointer=InMemorySaver())
+    task = only_task(agent.invoke(ASK, THREAD))
+    wait_until(lambda: ended, "the end of the task, whose step still blocks")
+    assert "longer than 0.01 s" in ended[0].error
+    assert background.look(task["task_id"]).status == "error"
+    agent.invoke({"messages": [("user", "more")]}, THREAD)
+    assert background.look(task["task_id"]).status == "pending"
+    go_on.set()
+    wait_until(lambda: len(ended) == 2, "the end of the second round")
+
+
+@pytest.mark.parametrize("verb", ["cancel_async_task", "update_async_task"])
+def test_a_task_whose_event_loop_was_closed_says_so_and_can_be_used(verb):
+    ended: list[Any] = []
+
+    @tool
+    async def wait() -> str:
+        """Wait."""
+        await asyncio.Event().wait()
+        return "never"
+
+    more = {"message": "again"} if verb.startswith("update") else {}
+    model = ScriptedModel.by_agent(
+        {
+            "main": [start(), say("started"), then("check_async_task"), then(verb, **more), say("done")],
+            "researcher": lambda asked: say("here") if asked.messages[-1].text == "again" else call("wait"),
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], notify=lambda report, message: ended.append(report))
+    agent = create_deep_agent(model, [wait], middleware=[background], checkpointer=InMemorySaver())
+    loop = asyncio.new_event_loop()
+    task = only_task(loop.run_until_complete(agent.ainvoke(ASK, THREAD)))
+    loop.close()
+    final = agent.invoke({"messages": [("user", "and?")]}, THREAD)
+    assert "event loop" in json.loads(tool_texts(final)[1])["error"]
+    if more:
+        wait_until(lambda: ended, "the answer")
+        assert ended[0].result == "here"
+    else:
+        assert "closed" not in tool_texts(final)[2]
+        assert background.look(task["task_id"]).status == "cancelled"
 
 
 def test_a_task_waits_for_a_person_and_says_what_for():
