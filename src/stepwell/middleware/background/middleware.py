@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import AgentState
@@ -24,7 +25,7 @@ from langgraph.pregel import Pregel
 from stepwell.errors import SubAgentSpecError
 from stepwell.middleware.background.here import LocalTasks
 from stepwell.middleware.background.specs import AsyncSubAgent, check_background, without_background_keys
-from stepwell.middleware.background.tools import MAX_TASKS, START, TaskTools
+from stepwell.middleware.background.tools import MAX_TASKS, START, TaskTools, without_start
 from stepwell.middleware.request import RequestMiddleware
 from stepwell.middleware.run_modes import has_run_modes
 from stepwell.middleware.subagents.specs import is_compiled
@@ -82,6 +83,13 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
     def offer_build(self, build: BuildSubAgent) -> None:
         """Use this function to build subagents, unless the caller brought one."""
         self._build = self._build or build
+
+    def without_starts(self) -> AsyncSubAgentMiddleware:
+        """The same, but `start_async_task` refuses every call: for forks, whose tools have to look like the main agent's, which would not
+        know of their tasks."""
+        refusing = copy(self)
+        refusing.tools = [without_start(tool) if tool.name == START else tool for tool in self.tools]
+        return refusing
 
     def agent(self, name: str) -> Runnable[Any, Any]:
         """A background subagent of ours by its name, compiled on first use."""

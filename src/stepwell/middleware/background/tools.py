@@ -258,11 +258,28 @@ class TaskTools:
         return grouped
 
 
+def without_start(tool: BaseTool) -> BaseTool:
+    """`start_async_task` as a copy of the agent has it: it looks the same and refuses every call."""
+    return tool.model_copy(update={"func": _refuse, "coroutine": _arefuse})
+
+
+@with_effect("read")
+def _refuse(runtime: ToolRuntime, description: str, subagent_type: str) -> str:
+    return "Error: a copy of the agent cannot start background tasks. Do this part of the task yourself."
+
+
+@with_effect("read")
+async def _arefuse(runtime: ToolRuntime, description: str, subagent_type: str) -> str:
+    return _refuse(runtime, description, subagent_type)
+
+
 # The annotations are classes, not names: LangChain resolves them for every new agent, and resolving a name costs more.
 _RUNTIME = {"runtime": ToolRuntime}
 for _method, _more in (
     (TaskTools.start, {"description": str, "subagent_type": str}),
     (TaskTools.astart, {"description": str, "subagent_type": str}),
+    (_refuse, {"description": str, "subagent_type": str}),
+    (_arefuse, {"description": str, "subagent_type": str}),
     (TaskTools.check, {"task_id": str}),
     (TaskTools.acheck, {"task_id": str}),
     (TaskTools.update, {"task_id": str, "message": str}),
