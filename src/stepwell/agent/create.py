@@ -235,9 +235,15 @@ class _Recipe:
     def build_fork(
         self, spec: SubAgent, prompt: SystemMessage, delegation: SubAgentMiddleware
     ) -> CompiledStateGraph[Any, Any, Any, Any]:
-        """Build a copy of this agent that answers with text and calls no subagents. Its requests begin like this agent's."""
+        """Build a copy of this agent that answers with text and starts no subagents. Its requests begin like this agent's."""
         changed = replace(
-            self, interrupt_on=spec.get("interrupt_on", self.interrupt_on), response_format=None, name=spec["name"]
+            self,
+            middleware=tuple(
+                entry.without_starts() if isinstance(entry, AsyncSubAgentMiddleware) else entry for entry in self.middleware
+            ),
+            interrupt_on=spec.get("interrupt_on", self.interrupt_on),
+            response_format=None,
+            name=spec["name"],
         )
         return changed.compile(prompt, delegation.without_calls(), None)
 

@@ -118,7 +118,7 @@ class Cashier:
 
     def _is_paid(self, run: Run) -> bool:
         """Whether the run's graph costs money. A background subagent costs what its agent costs."""
-        return split_graph_id(run.request.graph_id)[1] in self.paid_graphs
+        return split_graph_id(run.request.graph_id, self.paid_graphs)[1] in self.paid_graphs
 
     async def confirm_charges(self, run: Run, lease: Lease, payments: RunPayments, *, ended: bool) -> None:
         """Confirm the charges whose answers are in the thread, before a run is finished and whatever happens to it. A run that has

@@ -86,8 +86,8 @@ class Assistants:
 
     async def get(self, owner: str | None, assistant: str) -> Assistant:
         """An assistant by its id, or a graph's default one by the graph's name, even if the graph is no longer served."""
-        agent_name, root = split_graph_id(assistant)
-        if agent_name is not None and assistant not in self._registry.names and root in self._registry.names:
+        path, root = split_graph_id(assistant, self._registry.names)
+        if path and root in self._registry.names:
             # A background subagent: its threads name it, so that clients can ask what it takes.
             return replace(await self.get(owner, root), graph_id=assistant)
         given_id = None if assistant in self._registry.names else _as_id(assistant)

@@ -298,18 +298,18 @@ class Attempt:
             SECRETS_KEY: run.request.secrets,
             STEERING: self._steering,
             SHARED: (shared := self._persistence.shared_spending(run)),
-        }
-        if not run.request.delete_thread_after:  # a stateless run has no thread that a task could report to
-            given[TASKS] = ServerTasks(
+            TASKS: ServerTasks(
                 self._persistence,
                 run,
                 self._lease,
                 self._clock,
+                graph=graph,
                 find_assistant=self._find_assistant,
                 max_active=self._max_active,
                 shared=shared,
                 passed_on=frozenset().union(*(gate.passed_on for gate in self._gates)),
-            )
+            ),
+        }
         for attendance in self.attending:
             given |= attendance.given
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)

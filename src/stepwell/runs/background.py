@@ -1,8 +1,12 @@
 """The server's host of background tasks: each is a run of its own, on a thread of its own, for any worker to drive.
 
-It is given to the graph of every run on a thread, in its config (`tools.background.TASKS`), and does nothing until a tool uses it. What it
+It is given to the graph of every run, in its config (`tools.background.TASKS`), and does nothing until a tool uses it. What it
 stores is stored in the lane of the parent's lease, after the checkpoint with the call. So a parent that is driven again after a crash
 repeats its call, and finds what the call has started.
+
+A run's host serves only the agent that the run's graph is, because a task's graph is found by the name of that graph
+(`background_graph_id`). An ordinary subagent in the run could start tasks that nobody would find again, so it is refused. So is
+a stateless run, whose thread is deleted when it ends.
 
 A task inherits the parent's assistant, configuration and context, and with them its user, models, workspace and mode.
 """
@@ -12,6 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 from stepwell.clock import Clock
@@ -23,7 +28,7 @@ from stepwell.database.records.background import find
 from stepwell.database.rows import to_time
 from stepwell.database.shared_spending import SqlSharedSpending, note_agent
 from stepwell.database.types import Assistant, BackgroundTask, Json, Lease, Run, RunRequest
-from stepwell.errors import NotFoundError
+from stepwell.errors import NotFoundError, ToolUseError
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.runs.threads.titles import title_of
 from stepwell.sql import Connection
@@ -34,13 +39,21 @@ from stepwell.tools.background import (
     TaskReport,
     UpdateStrategy,
     background_graph_id,
-    split_graph_id,
     task_id_of,
+    too_many,
 )
 
 T = TypeVar("T")
 FindAssistant = Callable[[str | None, str], Awaitable[Assistant]]
 """Owner, and the name of a graph or the id of an assistant -> the assistant."""
+
+_NOT_THE_AGENT = (
+    "Only the agent of this conversation can start background tasks, and this is one of its subagents. Do the work here, or say in your "
+    "answer what should be started."
+)
+_STATELESS = (
+    "This run is stateless: its thread is deleted when it ends, so a task would have nobody to report to. Do the work here."
+)
 
 
 class ServerTasks:
@@ -53,6 +66,7 @@ class ServerTasks:
         lease: Lease,
         clock: Clock,
         *,
+        graph: object,
         find_assistant: FindAssistant | None = None,
         max_active: int | None = None,
         shared: SqlSharedSpending,
@@ -63,11 +77,26 @@ class ServerTasks:
         self._run = run
         self._lease = lease
         self._clock = clock
+        self._graph = graph
         self._find_assistant = find_assistant
         self._max_active = max_active
         self._shared = shared
         self._passed_on = {PERMISSION_MODE, *passed_on}
         self._loop = asyncio.get_running_loop()
+
+    def serve(self, agent: object) -> None:
+        """Raise `ToolUseError` if tasks of this agent's subagents cannot run here. `agent` is its middleware."""
+        if self._run.request.delete_thread_after:
+            raise ToolUseError(_STATELESS)
+        if agent is not self._served_agent:
+            raise ToolUseError(_NOT_THE_AGENT)
+
+    @cached_property
+    def _served_agent(self) -> object:
+        # Imported only now: only agents with background subagents need it.
+        from stepwell.middleware.background.middleware import find_background
+
+        return find_background(self._graph)
 
     async def astart(self, task: NewTask) -> TaskReport:
         served = await self._served(task)
@@ -75,13 +104,14 @@ class ServerTasks:
         run = self._new_run(task.task_id, task_id_of(f"{task.task_id}/first"), task.description, known, served, task.spent)
         wanted = self._admission(run, known, title_of(run.request.input))
 
-        def work(connection: Connection, now: float) -> tuple[None, Stops]:
-            background.start(connection, self._in_turn(connection, wanted), task.description, now)
-            if task.budget and self._shared.scope is None:
+        def work(connection: Connection, now: float) -> tuple[int | None, Stops]:
+            busy = background.start(connection, self._in_turn(connection, wanted), task.description, now, task.max_tasks)
+            if busy is None and task.budget and self._shared.scope is None:
                 note_agent(connection, self._run.thread_id, *task.budget)
-            return None, ()
+            return busy, ()
 
-        await self._persistence.queue.under_lease(self._lease, work)
+        if busy := await self._persistence.queue.under_lease(self._lease, work):
+            raise ToolUseError(too_many(busy))
         return (await self._look([task.task_id], results=False))[task.task_id]
 
     async def alook(self, tasks: Sequence[AsyncTask], *, results: bool) -> dict[str, TaskReport]:
@@ -145,10 +175,9 @@ class ServerTasks:
     def _describe(self, task: NewTask, served: Assistant | None) -> dict[str, Any]:
         """What every run of the task has to know (`RunRequest.background`)."""
         request = self._run.request
-        _, root = split_graph_id(request.graph_id)
         return {
             "agent_name": task.agent_name,
-            "graph_id": served.graph_id if served else background_graph_id(task.agent_name, root),
+            "graph_id": served.graph_id if served else background_graph_id(task.agent_name, request.graph_id),
             "assistant_id": served.assistant_id if served else request.assistant_id,
             "parent_thread_id": self._run.thread_id,
             "parent_graph_id": request.graph_id,

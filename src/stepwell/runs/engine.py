@@ -257,7 +257,7 @@ class Engine:
         if order.webhook:
             check_webhook_url(order.webhook, self._options.webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
-        if assistant.graph_id not in self._registry.names and split_graph_id(assistant.graph_id)[0] is not None:
+        if split_graph_id(assistant.graph_id, self._registry.names)[0]:
             raise NotFoundError(
                 "assistant",
                 order.assistant_id,

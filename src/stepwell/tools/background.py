@@ -10,7 +10,7 @@ parent's thread <── wake_message ─────────────┘ 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 from uuid import UUID, uuid5
@@ -64,6 +64,9 @@ class NewTask:
     timeout_s: float | None = None
     notify_parent: bool = True
     webhook: str | None = None
+    max_tasks: int | None = None
+    """How many tasks of the parent's thread may be under way, this one included. The host counts, because calls of one step do not see
+    each other's tasks in the state."""
     spent: Mapping[str, float] = field(default_factory=dict)
     """What the parent and its tasks have spent in this turn: tokens, usd, calls."""
     budget: tuple[str, Mapping[str, float]] | None = None
@@ -104,6 +107,14 @@ class TaskHost(Protocol):
     async def acancel(self, task: AsyncTask) -> TaskReport: ...
 
 
+class ServerHost(TaskHost, Protocol):
+    """The server's host, for one run."""
+
+    def serve(self, agent: object) -> None:
+        """Raise `ToolUseError` if tasks of this agent's subagents cannot run here. `agent` is its middleware."""
+        ...
+
+
 def task_id_of(call_key: str) -> str:
     """The id of the task that a call starts, or of the run that it adds to a task."""
     return str(uuid5(_IDS, call_key))
@@ -114,15 +125,25 @@ def wake_run_id(run_id: str) -> str:
     return str(uuid5(_IDS, f"wake/{run_id}"))
 
 
+def too_many(count: int) -> str:
+    """Why no more tasks can be started."""
+    return f"{count} background tasks are under way, which is the limit. Wait for one of them, or cancel one."
+
+
 def background_graph_id(agent_name: str, graph_id: str) -> str:
-    """The name under which a background subagent of a served graph is driven."""
+    """The name under which a background subagent is driven. `graph_id` is that of the agent that has it: a served graph, or another
+    background subagent."""
     return f"{agent_name}@{graph_id}"
 
 
-def split_graph_id(graph_id: str) -> tuple[str | None, str]:
-    """The subagent (None if there is none) and the served graph that a name means."""
-    agent_name, at, root = graph_id.partition("@")
-    return (agent_name, root) if at else (None, graph_id)
+def split_graph_id(graph_id: str, served: Collection[str]) -> tuple[tuple[str, ...], str]:
+    """The background subagents that lead to the one that a name means, outermost first (none for a served graph), and the served graph.
+    A subagent's name has no `@`; a graph's may have one."""
+    path: tuple[str, ...] = ()
+    while graph_id not in served and "@" in graph_id:
+        agent_name, _, graph_id = graph_id.partition("@")
+        path = (agent_name, *path)
+    return path, graph_id
 
 
 def wake_text(task: AsyncTask, report: TaskReport) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.tools import tool
 
 from stepwell import BudgetMiddleware, create_deep_agent
+from stepwell.middleware.background.tools import MAX_TASKS
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
 
 RELEASED: set[str] = set()
@@ -52,8 +53,14 @@ def _main(asked: Asked) -> Any:
             return calls(*(_start(f"steps {word}{number}") for number in range(5)))
         case ["twice"]:
             return calls(_start("answer one"), _start("answer two"))
+        case ["many"]:
+            return calls(*[_start("wait many") for _ in range(MAX_TASKS + 3)])
         case ["served"]:
             return _start("answer", "other")
+        case ["nest"]:
+            return _start("start", "nest")
+        case ["delegate"]:
+            return call("task", description="start", subagent_type="foreman")
         case ["question"]:
             return call("change", what="the parent's")
         case ["check"]:
@@ -103,6 +110,20 @@ def parent() -> Any:
         [wait_for, change],
         subagents=[RESEARCHER, {"name": "other", "description": "another graph", "graph_id": "other"}],
         interrupt_on={"change": True},
+    )
+
+
+def nesting() -> Any:
+    """Its `nest` and its `foreman` have a `researcher` of their own."""
+    inner = ScriptedModel.answering(lambda asked: say("from the inner researcher"))
+    nest = create_deep_agent(ScriptedModel.answering(_main), subagents=[{**RESEARCHER, "model": inner}], name="nest")
+    return create_deep_agent(
+        ScriptedModel.answering(_answer),
+        subagents=[
+            RESEARCHER,
+            {"name": "nest", "description": "has helpers", "runnable": nest, "mode": "background"},
+            {"name": "foreman", "description": "has helpers", "runnable": nest},
+        ],
     )
 
 

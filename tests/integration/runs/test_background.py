@@ -18,6 +18,7 @@ from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import BackgroundTask
 from stepwell.errors import ThreadBusyError
+from stepwell.middleware.background.tools import MAX_TASKS
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -25,8 +26,8 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from . import background_graphs
 from .conftest import OWNER, Runs
 
-GRAPHS = ("parent", "hurried", "thrifty", "few_calls", "few_tokens", "few_in_all", "other")
-PATIENCE_S = 60.0
+GRAPHS = ("parent", "hurried", "thrifty", "few_calls", "few_tokens", "few_in_all", "other", "nesting")
+PATIENCE_S = 120.0
 APPROVE = {"decisions": [{"type": "approve"}]}
 
 Open = Callable[[], AbstractAsyncContextManager[Runs]]
@@ -46,6 +47,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
         persistence: Any = PostgresPersistence(url) if url else EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock)
         async with persistence:
             specs = {name: f"tests.integration.runs.background_graphs:{name}" for name in GRAPHS}
+            specs["at@home"] = specs["parent"]
             registry = GraphRegistry.from_specs(specs, tmp_path)
             assistants = Assistants(persistence.records, registry, clock, new_id)
             await assistants.install_defaults()
@@ -132,6 +134,17 @@ async def test_two_tasks_at_once_wake_the_parent_twice(runs: Runs, thread_id: st
     await say(runs, thread_id, "twice")
     one, two = await tasks_of(runs, thread_id)
     assert sorted(await heard(runs, thread_id, 2)) == sorted([f"heard of {one.task_id}", f"heard of {two.task_id}"])
+
+
+async def test_no_more_tasks_than_allowed_start_in_one_step(runs: Runs, thread_id: str) -> None:
+    final = await say(runs, thread_id, "many")
+    results = [message["content"] for message in final["messages"] if message["type"] == "tool"]
+    assert len(await tasks_of(runs, thread_id)) == len([text for text in results if "Launched" in text]) == MAX_TASKS
+    assert len([text for text in results if f"{MAX_TASKS} background tasks are under way" in text]) == 3
+    background_graphs.RELEASED.add("many")
+    await heard(runs, thread_id, MAX_TASKS)
+    await say(runs, thread_id, "start")
+    assert len(await tasks_of(runs, thread_id)) == MAX_TASKS + 1
 
 
 async def test_a_task_goes_on_while_the_parent_talks_and_is_checked(runs: Runs, thread_id: str) -> None:
@@ -231,6 +244,36 @@ async def test_a_served_graph_can_be_a_background_subagent(runs: Runs, thread_id
     await heard(runs, thread_id, 1)
     assert "from another graph" in (await texts(runs, thread_id, "human"))[-1]
     assert (await runs.thread(task.task_id)).metadata["graph_id"] == "other"
+
+
+async def test_a_subagent_s_own_background_subagent_is_found_in_it(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "nest", "nesting")
+    (nest,) = await tasks_of(runs, thread_id)
+    await heard(runs, nest.task_id, 1)
+    (task,) = await tasks_of(runs, nest.task_id)
+    assert (await runs.thread(task.task_id)).metadata["graph_id"] == "researcher@nest@nesting"
+    assert await texts(runs, task.task_id, "ai") == ["from the inner researcher"]
+
+
+async def test_a_subagent_that_works_in_the_parent_s_run_starts_no_tasks(runs: Runs, thread_id: str) -> None:
+    """The server could only look for its helpers in the parent, which has another one of the same name."""
+    final = await say(runs, thread_id, "delegate", "nesting")
+    assert "Only the agent of this conversation can start background tasks" in final["messages"][-1]["content"]
+    assert await tasks_of(runs, thread_id) == []
+
+
+async def test_a_stateless_run_starts_no_tasks(runs: Runs) -> None:
+    """Its thread is deleted when it ends, so there would be nobody to tell."""
+    given = {"messages": [{"role": "user", "content": "start"}]}
+    final = await runs.result(await runs.start("parent", None, input=given))
+    assert "This run is stateless" in final["messages"][-1]["content"]
+    assert not final.get("async_tasks")
+
+
+async def test_a_graph_whose_name_has_an_at_sign_has_background_subagents_too(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start", "at@home")
+    await heard(runs, thread_id, 1)
+    assert "answer to: answer" in (await texts(runs, thread_id, "human"))[-1]
 
 
 async def test_tasks_share_the_budget_of_the_turn(runs: Runs, thread_id: str) -> None:

@@ -8,6 +8,7 @@ end ────> in the transaction of the run's ending: a row in `background_w
 ```
 Rules to keep:
 - A task's id follows from the call that starts it, so a call that is repeated after a crash finds the task and starts none.
+- The limit of a parent's tasks is checked in the transaction that starts one, in the parent's lane, so calls of one step cannot exceed it.
 - One run of a task wakes the parent at most once: the id of the waking run follows from the run that ended. A run that pauses for an
   answer, or is cancelled, wakes nobody.
 - Whatever starts a run on a task's thread (the parent, an answer, a person), the task's own graph drives it (`as_task`).
@@ -19,11 +20,11 @@ from dataclasses import replace
 
 from stepwell.database.queue import admission as admissions
 from stepwell.database.queue.types import Admission, Admitted
-from stepwell.database.records.background import STATUSES, read_answer, read_spent
+from stepwell.database.records.background import STATUSES, count_open, read_answer, read_spent
 from stepwell.database.rows import dumps, from_time, loads, request_from_text
 from stepwell.database.types import Json, Run, RunRequest, RunStatus
 from stepwell.sql import Connection
-from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, split_graph_id, wake_message, wake_run_id
+from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, background_graph_id, wake_message, wake_run_id
 
 HELD = 253_402_214_400.0
 """The due time of a run that waits until its thread has no open question: the last day that a date can have."""
@@ -34,12 +35,15 @@ _REWIND = "rewind"
 _RUNS_LOOKED_AT = 10
 
 
-def start(connection: Connection, wanted: Admission, description: str, now: float) -> None:
-    """Start a task, unless it was started before. `wanted.run.request.background` says what it is."""
+def start(connection: Connection, wanted: Admission, description: str, now: float, max_tasks: int | None = None) -> int | None:
+    """Start a task, unless it was started before. `wanted.run.request.background` says what it is. If `max_tasks` of the parent are under
+    way, nothing is started, and their number is returned."""
     run, task = wanted.run, wanted.run.request.background
     assert task is not None  # noqa: S101 - the caller has made it
     if connection.execute("SELECT 1 FROM background_tasks WHERE task_id = ?", (run.thread_id,)).fetchone():
-        return
+        return None
+    if max_tasks is not None and (busy := count_open(connection, task["parent_thread_id"])) >= max_tasks:
+        return busy
     admissions.admit(connection, wanted, now)
     connection.execute(
         "INSERT INTO background_tasks (task_id, parent_thread_id, owner, agent_name, description, run_id, task, created_at, updated_at)"
@@ -56,6 +60,7 @@ def start(connection: Connection, wanted: Admission, description: str, now: floa
             now,
         ),
     )
+    return None
 
 
 def has_run(connection: Connection, run_id: str) -> bool:
@@ -133,7 +138,7 @@ def _request_of_parent(connection: Connection, run: Run, task: Json) -> RunReque
     newest = next((request for request in requests if request.graph_id == task["parent_graph_id"]), None)
     if newest is None:
         return run.request
-    if split_graph_id(run.request.graph_id) != (task["agent_name"], split_graph_id(task["parent_graph_id"])[1]):
+    if run.request.graph_id != background_graph_id(task["agent_name"], task["parent_graph_id"]):
         return replace(run.request, config=newest.config, context=newest.context)
     configurable = dict(run.request.config.get("configurable") or {})
     configurable.pop(PERMISSION_MODE, None)

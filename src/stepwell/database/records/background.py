@@ -44,6 +44,17 @@ def of_parent(connection: Connection, thread_id: str) -> list[BackgroundTask]:
     return [_task(connection, row, results=False) for row in rows]
 
 
+def count_open(connection: Connection, thread_id: str) -> int:
+    """How many of the tasks that a thread has started are under way: pending, running or waiting."""
+    row = connection.execute(
+        "SELECT COUNT(*) AS open FROM background_tasks AS b JOIN runs AS r ON r.run_id = b.run_id"
+        " JOIN threads AS t ON t.thread_id = b.task_id WHERE b.parent_thread_id = ?"
+        " AND (r.status IN ('pending', 'running') OR (r.status = 'success' AND t.interrupts <> '[]'))",
+        (thread_id,),
+    ).fetchone()
+    return int(row["open"])
+
+
 def forget_tasks(connection: Connection, thread_id: str) -> None:
     """A thread is deleted: what it knew about tasks goes with it. The threads of its tasks are erased by housekeeping."""
     connection.execute(

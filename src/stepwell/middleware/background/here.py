@@ -5,6 +5,8 @@ start ──> a thread (sync callers), or a task on the caller's event loop (asy
 update ─> a message in the inbox; with "interrupt", the round that is under way stops after its step
 end ────> `notify`, once for each round that was not stopped
 ```
+A round that takes too long ends as an error at that moment. A thread cannot be stopped within a step, so the next message waits until the
+step that is under way has ended. A task whose event loop was closed has failed; its next message is worked on where the caller is.
 Each task has a checkpointer in memory, so a follow-up message sees the whole conversation.
 """
 
@@ -12,9 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -28,13 +31,15 @@ from stepwell.errors import ToolUseError
 from stepwell.middleware.subagents.call import final_text
 from stepwell.models.usage import UsageMeter
 from stepwell.secrets.errors import words_of
-from stepwell.tools.background import ENDED, SPENT_BEFORE, AsyncTask, NewTask, TaskReport, TaskStatus, UpdateStrategy
+from stepwell.tools.background import ENDED, SPENT_BEFORE, AsyncTask, NewTask, TaskReport, TaskStatus, UpdateStrategy, too_many
 from stepwell.tools.shared_spending import SHARED, SharedHere
 
 Ended = Callable[[str, str, TaskReport], None]
 """Called with a task's id, its agent's name and how its round ended."""
 
 _LOST = "The process in which this task ran has ended, and the task with it. Start it again if it is still needed."
+_LOOP_CLOSED = "The event loop on which this task ran was closed. Send it another message to go on, or start it again."
+_log = logging.getLogger(__name__)
 _OF_PARENT = frozenset({"thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"})
 
 
@@ -46,6 +51,8 @@ class _Local:
     agent: Runnable[Any, Any]
     config: RunnableConfig
     context: Any
+    conversation: str
+    """Of the parent."""
     shared: SharedHere | None = None
     """The parent's budget, if it has one."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -60,8 +67,19 @@ class _Local:
     """Stops the round that is under way."""
     is_stopped: bool = False
     is_working: bool = False
+    has_ended: bool = True
+    """Whether the newest round has ended for those who ask, though its thread may still be in its last step."""
+    loop: asyncio.AbstractEventLoop | None = None
+    """Where the round that is under way runs, if on an event loop."""
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether it was working on an event loop that has been closed since."""
+        return self.is_working and self.loop is not None and self.loop.is_closed()
 
     def report(self) -> TaskReport:
+        if self.is_abandoned and self.status not in ENDED:
+            return TaskReport("error", self.task.task_id, self.run_id, error=_LOOP_CLOSED)
         sums = self.meter.sums().values()
         spent = {
             "tokens": sum(each.tokens.total for each in sums),
@@ -78,13 +96,15 @@ class _Local:
                 return None
             self.run_id, message = self.inbox.pop(0)
             self.status, self.result, self.error, self.question = "running", None, None, None
-            self.is_stopped, self.meter = False, UsageMeter()
+            self.is_stopped, self.has_ended, self.meter = False, False, UsageMeter()
             return message
 
-    def end(self, outcome: Any) -> TaskReport | None:
-        """Note how a round ended. Returns what to tell about it; None if it was stopped."""
+    def end(self, run_id: str, outcome: Any) -> TaskReport | None:
+        """Note how a round ended. Returns what to tell about it; None if it was stopped, or had ended before."""
         with self.lock:
-            self.stop = None
+            if self.has_ended or run_id != self.run_id:
+                return None
+            self.stop, self.has_ended = None, True
             if self.is_stopped:
                 self.status = "cancelled"
                 return None
@@ -108,16 +128,15 @@ class LocalTasks:
         self._agent = agent
         self._ended = ended
         self._tasks: dict[str, _Local] = {}
+        self._adding = threading.Lock()
         self._saver = InMemorySaver()
 
-    def called_with(self, config: Mapping[str, Any], context: Any) -> HostHere:
+    def called_with(self, config: Mapping[str, Any], context: Any, conversation: str) -> HostHere:
         """The host for a call of the parent's: tasks get its configuration and context."""
-        return HostHere(self, config, context)
+        return HostHere(self, config, context, conversation)
 
-    def add(self, task: NewTask, config: Mapping[str, Any], context: Any) -> _Local | None:
-        """A new task; None if this call has started it before."""
-        if task.task_id in self._tasks:
-            return None
+    def add(self, task: NewTask, config: Mapping[str, Any], context: Any, conversation: str) -> _Local | None:
+        """A new task; None if this call has started it before. Refused if as many of the conversation as may be are under way."""
         agent = self._agent(task.agent_name)
         if isinstance(agent, Pregel):
             agent = agent.copy(update={"checkpointer": self._saver})
@@ -127,8 +146,16 @@ class LocalTasks:
             "configurable": {**kept, "thread_id": task.task_id, SPENT_BEFORE: dict(task.spent)},
             "metadata": {"subagent": task.agent_name, "lc_agent_name": task.agent_name, "background_task": task.task_id},
         }
-        local = self._tasks[task.task_id] = _Local(task, agent, own, context, shared=_shared(task, given))
-        return local
+        with self._adding:
+            if task.task_id in self._tasks:
+                return None
+            busy = [
+                each for each in self._tasks.values() if each.conversation == conversation and each.report().status not in ENDED
+            ]
+            if task.max_tasks is not None and len(busy) >= task.max_tasks:
+                raise ToolUseError(too_many(len(busy)))
+            local = self._tasks[task.task_id] = _Local(task, agent, own, context, conversation, shared=_shared(task, given))
+            return local
 
     def find(self, task_id: str) -> _Local:
         if task_id not in self._tasks:
@@ -145,12 +172,14 @@ class LocalTasks:
             if run_id == local.run_id or any(run_id == waiting for waiting, _ in local.inbox):
                 return False
             local.inbox.append((run_id, message))
-            if local.is_working:
+            if local.is_working and not local.is_abandoned:
+                if local.has_ended:  # its time was up, and its last step has not ended yet
+                    local.run_id, local.status = run_id, "pending"
                 if strategy == "interrupt" and local.stop:
                     local.is_stopped = True
                     local.stop()
                 return False
-            local.is_working = True
+            local.is_working, local.loop = True, None
             local.run_id, local.status = run_id, "pending"
             return True
 
@@ -167,18 +196,23 @@ class LocalTasks:
     def work(self, local: _Local) -> None:
         """Work on a task's messages, in a thread, until there are none left."""
         while (message := local.begin()) is not None:
-            stop = threading.Event()
+            run_id, stop = local.run_id, threading.Event()
             local.stop = stop.set
+            limit = threading.Timer(local.task.timeout_s or threading.TIMEOUT_MAX, self._time_is_up, (local, run_id, stop))
+            limit.daemon = True
+            limit.start()
             try:
                 outcome: Any = _steps(local, message, stop)
             except BaseException as error:  # told as the task's error
                 outcome = error
-            self._tell(local, local.end(outcome))
+            limit.cancel()
+            self._tell(local, local.end(run_id, outcome))
 
     async def awork(self, local: _Local) -> None:
         """The same on an event loop."""
-        loop = asyncio.get_running_loop()
+        loop = local.loop = asyncio.get_running_loop()
         while (message := local.begin()) is not None:
+            run_id = local.run_id
             round_ = loop.create_task(_around(local, message))
             local.stop = partial(_cancel_soon, loop, round_)
             try:
@@ -188,31 +222,41 @@ class LocalTasks:
                 outcome = None
                 if (current := asyncio.current_task()) is not None and current.cancelling():
                     local.inbox.clear()
+            except GeneratorExit:  # its loop was closed, and whoever took the task over goes on
+                raise
             except BaseException as error:
                 outcome = error
-            self._tell(local, local.end(outcome))
+            self._tell(local, local.end(run_id, outcome))
+
+    def _time_is_up(self, local: _Local, run_id: str, stop: threading.Event) -> None:
+        stop.set()
+        self._tell(local, local.end(run_id, local.timed_out()))
 
     def _tell(self, local: _Local, report: TaskReport | None) -> None:
         if report is not None and local.task.notify_parent and self._ended:
-            self._ended(local.task.task_id, local.task.agent_name, report)
+            try:
+                self._ended(local.task.task_id, local.task.agent_name, report)
+            except Exception:  # the task takes further messages all the same
+                _log.exception("notify failed for the background task %s", local.task.task_id)
 
 
 class HostHere:
     """A `TaskHost` over `LocalTasks`, for one call of the parent's."""
 
-    def __init__(self, tasks: LocalTasks, config: Mapping[str, Any], context: Any) -> None:
+    def __init__(self, tasks: LocalTasks, config: Mapping[str, Any], context: Any, conversation: str) -> None:
         self._tasks = tasks
         self._config = config
         self._context = context
+        self._conversation = conversation
 
     def start(self, task: NewTask) -> TaskReport:
-        local = self._tasks.add(task, self._config, self._context)
+        local = self._tasks.add(task, self._config, self._context, self._conversation)
         if local is not None and self._tasks.send(local, task.task_id, task.description):
             self._in_thread(local)
         return self._tasks.report(task.task_id)
 
     async def astart(self, task: NewTask) -> TaskReport:
-        local = self._tasks.add(task, self._config, self._context)
+        local = self._tasks.add(task, self._config, self._context, self._conversation)
         if local is not None and self._tasks.send(local, task.task_id, task.description):
             self._on_loop(local)
         return self._tasks.report(task.task_id)
@@ -258,7 +302,8 @@ _WORKING: set[asyncio.Task[None]] = set()
 
 
 def _cancel_soon(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
-    loop.call_soon_threadsafe(task.cancel)
+    with suppress(RuntimeError):  # the loop was closed, so nothing runs on it
+        loop.call_soon_threadsafe(task.cancel)
 
 
 def _steps(local: _Local, message: str, stop: threading.Event) -> Mapping[str, Any]:
@@ -266,7 +311,6 @@ def _steps(local: _Local, message: str, stop: threading.Event) -> Mapping[str, A
     agent, given, config = local.agent, {"messages": [HumanMessage(message)]}, _config(local)
     if not isinstance(agent, Pregel):
         return cast("Mapping[str, Any]", agent.invoke(given, config))
-    until = None if local.task.timeout_s is None else time.monotonic() + local.task.timeout_s
     final: Mapping[str, Any] = {}
     asked: Any = None
     for mode, chunk in agent.stream(given, config, context=local.context, stream_mode=["values", "updates"]):
@@ -275,8 +319,6 @@ def _steps(local: _Local, message: str, stop: threading.Event) -> Mapping[str, A
         asked = cast("Mapping[str, Any]", chunk).get("__interrupt__", asked)
         if stop.is_set():
             break
-        if until is not None and time.monotonic() > until:
-            raise local.timed_out()
     return {**final, "__interrupt__": asked} if asked else final
 
 

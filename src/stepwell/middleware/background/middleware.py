@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import AgentState
@@ -24,12 +25,12 @@ from langgraph.pregel import Pregel
 from stepwell.errors import SubAgentSpecError
 from stepwell.middleware.background.here import LocalTasks
 from stepwell.middleware.background.specs import AsyncSubAgent, check_background, without_background_keys
-from stepwell.middleware.background.tools import MAX_TASKS, START, TaskTools
+from stepwell.middleware.background.tools import MAX_TASKS, START, TaskTools, without_start
 from stepwell.middleware.request import RequestMiddleware
 from stepwell.middleware.run_modes import has_run_modes
 from stepwell.middleware.subagents.specs import is_compiled
 from stepwell.middleware.subagents.task import BuildSubAgent
-from stepwell.tools.background import TASKS, AsyncTask, TaskHost, TaskReport, wake_message
+from stepwell.tools.background import TASKS, AsyncTask, ServerHost, TaskHost, TaskReport, wake_message
 
 Notify = Callable[[TaskReport, HumanMessage], None]
 """Called in the process when a task has ended, with how it ended and the message that tells the agent so."""
@@ -83,6 +84,13 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
         """Use this function to build subagents, unless the caller brought one."""
         self._build = self._build or build
 
+    def without_starts(self) -> AsyncSubAgentMiddleware:
+        """The same, but `start_async_task` refuses every call: for forks, whose tools have to look like the main agent's, which would not
+        know of their tasks."""
+        refusing = copy(self)
+        refusing.tools = [without_start(tool) if tool.name == START else tool for tool in self.tools]
+        return refusing
+
     def agent(self, name: str) -> Runnable[Any, Any]:
         """A background subagent of ours by its name, compiled on first use."""
         spec = self._specs.get(name)
@@ -118,14 +126,15 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
     def _host(self, spec: AsyncSubAgent, runtime: ToolRuntime) -> TaskHost:
         configurable: Mapping[str, Any] = runtime.config.get("configurable") or {}
         if "url" not in spec and (server := configurable.get(TASKS)) is not None:
-            host: TaskHost = server
+            host: ServerHost = server
+            host.serve(self)
             return host
         if "graph_id" in spec:
             # Imported only now: most agents have no subagents elsewhere.
             from stepwell.middleware.background.remote import RemoteTasks
 
             return self._remote.setdefault(spec["name"], RemoteTasks(spec))
-        return self._here.called_with(runtime.config, runtime.context)
+        return self._here.called_with(runtime.config, runtime.context, _conversation(runtime))
 
     def _tell(self, task_id: str, agent_name: str, report: TaskReport) -> None:
         if self._notify:
@@ -135,6 +144,13 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
 def _wake(task_id: str, agent_name: str, report: TaskReport) -> HumanMessage:
     told = wake_message({"task_id": task_id, "agent_name": agent_name}, report)  # type: ignore[typeddict-item]  # enough to tell
     return HumanMessage(told["content"], id=told["id"], additional_kwargs=told["additional_kwargs"])
+
+
+def _conversation(runtime: ToolRuntime) -> str:
+    """A name for the parent's conversation. Without a thread, the model's first answer stands for it."""
+    if thread_id := (runtime.config.get("configurable") or {}).get("thread_id"):
+        return str(thread_id)
+    return str(next((message.id for message in runtime.state.get("messages") or () if message.type == "ai"), ""))
 
 
 def find_background(graph: object) -> AsyncSubAgentMiddleware | None:

@@ -28,6 +28,7 @@ from stepwell.tools.background import (
     note,
     spent_by_tasks,
     task_id_of,
+    too_many,
 )
 from stepwell.tools.effect_journal import call_key
 from stepwell.tools.effects import with_effect
@@ -109,7 +110,7 @@ class TaskTools:
                 self._open(runtime), host.look(self._open(runtime), results=False) if self._many(runtime) else {}
             ):
                 return fault
-            return _started(runtime, subagent_type, host.start(_new_task(runtime, spec, description)))
+            return _started(runtime, subagent_type, host.start(self._new_task(runtime, spec, description)))
         except Exception as error:
             return _failed(f"Failed to launch async subagent '{subagent_type}'", error)
 
@@ -122,7 +123,7 @@ class TaskTools:
             known = await host.alook(self._open(runtime), results=False) if self._many(runtime) else {}
             if fault := self._full(self._open(runtime), known):
                 return fault
-            return _started(runtime, subagent_type, await host.astart(_new_task(runtime, spec, description)))
+            return _started(runtime, subagent_type, await host.astart(self._new_task(runtime, spec, description)))
         except Exception as error:
             return _failed(f"Failed to launch async subagent '{subagent_type}'", error)
 
@@ -234,7 +235,21 @@ class TaskTools:
         busy = [task for task in tasks if (report := known.get(task["task_id"])) is None or report.status not in ENDED]
         if len(busy) < self._max_tasks:
             return None
-        return f"Error: {len(busy)} background tasks are under way, which is the limit. Wait for one of them, or cancel one."
+        return f"Error: {too_many(len(busy))}"
+
+    def _new_task(self, runtime: ToolRuntime, spec: AsyncSubAgent, description: str) -> NewTask:
+        return NewTask(
+            task_id=task_id_of(_key(runtime)),
+            agent_name=spec["name"],
+            description=description,
+            graph_id=spec.get("graph_id"),
+            timeout_s=spec.get("timeout_s", TIMEOUT_S),
+            notify_parent=spec.get("notify_parent", True),
+            webhook=spec.get("webhook"),
+            max_tasks=self._max_tasks,
+            spent=_spent(runtime.state),
+            budget=_budget(runtime.state),
+        )
 
     def _unfinished(self, runtime: ToolRuntime) -> dict[str, list[AsyncTask]]:
         """Tasks whose status may have changed, by the name of their subagent."""
@@ -244,11 +259,28 @@ class TaskTools:
         return grouped
 
 
+def without_start(tool: BaseTool) -> BaseTool:
+    """`start_async_task` as a copy of the agent has it: it looks the same and refuses every call."""
+    return tool.model_copy(update={"func": _refuse, "coroutine": _arefuse})
+
+
+@with_effect("read")
+def _refuse(runtime: ToolRuntime, description: str, subagent_type: str) -> str:
+    return "Error: a copy of the agent cannot start background tasks. Do this part of the task yourself."
+
+
+@with_effect("read")
+async def _arefuse(runtime: ToolRuntime, description: str, subagent_type: str) -> str:
+    return _refuse(runtime, description, subagent_type)
+
+
 # The annotations are classes, not names: LangChain resolves them for every new agent, and resolving a name costs more.
 _RUNTIME = {"runtime": ToolRuntime}
 for _method, _more in (
     (TaskTools.start, {"description": str, "subagent_type": str}),
     (TaskTools.astart, {"description": str, "subagent_type": str}),
+    (_refuse, {"description": str, "subagent_type": str}),
+    (_arefuse, {"description": str, "subagent_type": str}),
     (TaskTools.check, {"task_id": str}),
     (TaskTools.acheck, {"task_id": str}),
     (TaskTools.update, {"task_id": str, "message": str}),
@@ -288,20 +320,6 @@ def _key(runtime: ToolRuntime) -> str:
     if asking is None or not (runtime.config.get("configurable") or {}).get("checkpoint_ns"):
         return f"{(runtime.config.get('configurable') or {}).get('thread_id', '')}/{call_id}/{id(runtime)}"
     return call_key(runtime, asking.id or "", call_id, "background")
-
-
-def _new_task(runtime: ToolRuntime, spec: AsyncSubAgent, description: str) -> NewTask:
-    return NewTask(
-        task_id=task_id_of(_key(runtime)),
-        agent_name=spec["name"],
-        description=description,
-        graph_id=spec.get("graph_id"),
-        timeout_s=spec.get("timeout_s", TIMEOUT_S),
-        notify_parent=spec.get("notify_parent", True),
-        webhook=spec.get("webhook"),
-        spent=_spent(runtime.state),
-        budget=_budget(runtime.state),
-    )
 
 
 def _spent(state: Mapping[str, Any]) -> dict[str, float]:

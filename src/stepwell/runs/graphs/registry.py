@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,8 +159,8 @@ class GraphRegistry:
                 served.problem = error
                 raise
             served.problem = None
-            if (agent_name := split_graph_id(graph_id)[0]) is not None and graph_id not in self._served:
-                built, allowed = await asyncio.to_thread(self._background_agent, graph_id, agent_name, built)
+            if path := split_graph_id(graph_id, self._served)[0]:
+                built, allowed = await asyncio.to_thread(self._background_agent, graph_id, path, built)
             yield bind(built, graph_id, allowed, saver, store)
 
     async def check(self, owner: str | None = None, store: BaseStore | None = None) -> None:
@@ -232,26 +232,28 @@ class GraphRegistry:
         async with self.graph(graph_id, saver=None, store=store, purpose="schema", owner=owner):
             pass
 
-    def _background_agent(self, graph_id: str, agent_name: str, graph: AnyGraph) -> _Kept:
-        """A background subagent of a served graph. It is built when a task first needs it, which takes a moment."""
+    def _background_agent(self, graph_id: str, path: Sequence[str], graph: AnyGraph) -> _Kept:
+        """A background subagent of a served graph, or of such a subagent, and so on along the path. It is built when a task first needs
+        it, which takes a moment."""
         # Imported only now: only agents with background subagents need it.
         from stepwell.middleware.background.middleware import find_background
 
-        background = find_background(graph)
-        agent = background.agent(agent_name) if background else None
-        if not isinstance(agent, Pregel):
-            raise GraphBuildError(
-                f"{_subject(graph_id)} is gone: the agent has no background subagent '{agent_name}' that is a graph. Threads of its tasks "
-                "can be read again once the agent has it."
-            )
-        return agent, allowed_classes(agent, self._extra_classes)
+        for agent_name in path:
+            background = find_background(graph)
+            agent = background.agent(agent_name) if background else None
+            if not isinstance(agent, Pregel):
+                raise GraphBuildError(
+                    f"{_subject(graph_id)} is gone: the agent has no background subagent '{agent_name}' that is a graph. Threads of its "
+                    "tasks can be read again once the agent has it."
+                )
+            graph = agent
+        return graph, allowed_classes(graph, self._extra_classes)
 
     def _find(self, graph_id: str) -> _Served:
-        if graph_id not in self._served and (root := split_graph_id(graph_id)[1]) in self._served:
-            return self._served[root]
-        if graph_id not in self._served:
+        root = split_graph_id(graph_id, self._served)[1]
+        if root not in self._served:
             raise NotFoundError("graph", graph_id, f"Served are: {', '.join(sorted(self._served)) or 'none'}.")
-        return self._served[graph_id]
+        return self._served[root]
 
     async def _models_for(self, owner: str | None, config: RunnableConfig | None = None) -> RunModels | None:
         thread_id = ((config or {}).get("configurable") or {}).get("thread_id")

@@ -8,7 +8,8 @@ import threading
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.support.waiting import wait_until
@@ -188,6 +189,83 @@ def test_a_task_that_fails_or_takes_too_long_says_so():
     assert "longer than 0.01 s" in text
 
 
+def test_a_notify_that_fails_is_logged_and_the_task_takes_more_messages(caplog):
+    told: list[Any] = []
+
+    def notify(report: Any, message: HumanMessage) -> None:
+        told.append(report)
+        raise RuntimeError("queue full")
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": [start(), say("started"), then("update_async_task", message="more"), say("told it")],
+            "researcher": [say("one"), say("two")],
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], notify=notify)
+    agent = create_deep_agent(model, middleware=[background], checkpointer=InMemorySaver())
+    agent.invoke(ASK, THREAD)
+    wait_until(lambda: len(told) == 1, "the first answer")
+    agent.invoke({"messages": [("user", "more")]}, THREAD)
+    wait_until(lambda: len(told) == 2, "the second answer")
+    assert told[1].result == "two"
+    wait_until(lambda: "queue full" in caplog.text, "the log")
+
+
+def test_a_step_that_blocks_does_not_extend_the_limit():
+    ended: list[Any] = []
+    go_on = threading.Event()
+
+    def block(given: Any) -> Any:
+        go_on.wait(60)
+        return {"messages": [AIMessage("late")]}
+
+    model = ScriptedModel([start(), say("started"), then("update_async_task", message="go on"), say("told it")])
+    blocking: Any = {"name": "researcher", "description": "blocks", "runnable": RunnableLambda(block), "timeout_s": 0.01}
+    background = AsyncSubAgentMiddleware(async_subagents=[blocking], notify=lambda report, message: ended.append(report))
+    agent = create_deep_agent(model, middleware=[background], checkpointer=InMemorySaver())
+    task = only_task(agent.invoke(ASK, THREAD))
+    wait_until(lambda: ended, "the end of the task, whose step still blocks")
+    assert "longer than 0.01 s" in ended[0].error
+    assert background.look(task["task_id"]).status == "error"
+    agent.invoke({"messages": [("user", "more")]}, THREAD)
+    assert background.look(task["task_id"]).status == "pending"
+    go_on.set()
+    wait_until(lambda: len(ended) == 2, "the end of the second round")
+
+
+@pytest.mark.parametrize("verb", ["cancel_async_task", "update_async_task"])
+def test_a_task_whose_event_loop_was_closed_says_so_and_can_be_used(verb):
+    ended: list[Any] = []
+
+    @tool
+    async def wait() -> str:
+        """Wait."""
+        await asyncio.Event().wait()
+        return "never"
+
+    more = {"message": "again"} if verb.startswith("update") else {}
+    model = ScriptedModel.by_agent(
+        {
+            "main": [start(), say("started"), then("check_async_task"), then(verb, **more), say("done")],
+            "researcher": lambda asked: say("here") if asked.messages[-1].text == "again" else call("wait"),
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], notify=lambda report, message: ended.append(report))
+    agent = create_deep_agent(model, [wait], middleware=[background], checkpointer=InMemorySaver())
+    loop = asyncio.new_event_loop()
+    task = only_task(loop.run_until_complete(agent.ainvoke(ASK, THREAD)))
+    loop.close()
+    final = agent.invoke({"messages": [("user", "and?")]}, THREAD)
+    assert "event loop" in json.loads(tool_texts(final)[1])["error"]
+    if more:
+        wait_until(lambda: ended, "the answer")
+        assert ended[0].result == "here"
+    else:
+        assert "closed" not in tool_texts(final)[2]
+        assert background.look(task["task_id"]).status == "cancelled"
+
+
 def test_a_task_waits_for_a_person_and_says_what_for():
     model = ScriptedModel.by_agent(
         {
@@ -233,6 +311,53 @@ def test_no_more_tasks_than_allowed():
     go_on.set()
     assert "1 background tasks are under way" in tool_texts(final)[1]
     assert len(final["async_tasks"]) == 1
+
+
+@pytest.mark.parametrize("config", [THREAD, {}])
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_no_more_tasks_than_allowed_in_one_step(is_async, config):
+    go_on = threading.Event()
+
+    @tool
+    def wait() -> str:
+        """Wait."""
+        go_on.wait(60)
+        return "waited"
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": lambda asked: say("some") if asked.turn % 2 else calls(start("a"), start("b"), start("c")),
+            "researcher": lambda asked: say("x") if asked.turn else call("wait"),
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], max_tasks=2)
+    agent = create_deep_agent(model, [wait], middleware=[background])
+    final = await agent.ainvoke(ASK, config) if is_async else await asyncio.to_thread(agent.invoke, ASK, config)
+    go_on.set()
+    assert len(final["async_tasks"]) == 2
+    assert len([text for text in tool_texts(final) if "2 background tasks are under way" in text]) == 1
+
+
+def test_tasks_of_another_conversation_do_not_count():
+    go_on = threading.Event()
+
+    @tool
+    def wait() -> str:
+        """Wait."""
+        go_on.wait(60)
+        return "waited"
+
+    model = ScriptedModel.by_agent(
+        {
+            "main": [start(), say("one"), start(), say("two")],
+            "researcher": lambda asked: say("x") if asked.turn else call("wait"),
+        }
+    )
+    background = AsyncSubAgentMiddleware(async_subagents=[researcher()], max_tasks=1)
+    agent = create_deep_agent(model, [wait], middleware=[background])
+    finals = [agent.invoke(ASK), agent.invoke(ASK)]
+    go_on.set()
+    assert [len(final["async_tasks"]) for final in finals] == [1, 1]
 
 
 def test_a_task_spends_from_its_parent_s_budget():

@@ -141,3 +141,13 @@ def test_what_a_fork_cannot_have_is_refused(more: Any, words: str):
 def test_a_fork_needs_the_agent_that_it_copies():
     with pytest.raises(SubAgentSpecError, match="copy have mode='fork', which only create_deep_agent can build"):
         SubAgentMiddleware(subagents=[COPY], default_model=ScriptedModel([]))
+
+
+def test_a_fork_starts_no_background_tasks():
+    """The main agent would not know of them."""
+    helper: Any = {"name": "helper", "description": "helps", "system_prompt": "Help.", "mode": "background"}
+    start = call("start_async_task", description="Find it", subagent_type="helper")
+    final, model = talk([task(), say("done")], [start, say("I did it")], subagents=[COPY, helper])
+    assert_begins_like(asked_by(model, "copy")[0], asked_by(model, "main")[0])
+    assert "cannot start background tasks" in asked_by(model, "copy")[1].messages[-1].text
+    assert not final.get("async_tasks")
