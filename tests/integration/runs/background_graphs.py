@@ -1,4 +1,5 @@
-"""An agent with background subagents, which does what its user writes: `start`, `start twice`, `ask`, `cancel`, `update`, `check`."""
+"""An agent with background subagents, which does what its user writes: `start`, `twice`, `hasty`, `question`, `cancel`, `update`, `updates`,
+`check`."""
 
 from __future__ import annotations
 
@@ -33,15 +34,24 @@ def _start(description: str, agent: str = "researcher") -> Any:
     return call("start_async_task", description=description, subagent_type=agent)
 
 
+def _update(known: list[str], message: str) -> Any:
+    return call("update_async_task", task_id=known[-1], message=message)
+
+
 def _main(asked: Asked) -> Any:
     last = asked.messages[-1]
+    known = re.findall(r"task_id: (\S+)", "\n".join(message.text for message in asked.messages if message.type == "tool"))
     if last.type == "tool":
+        asking = next(message for message in reversed(asked.messages) if message.type == "human")
+        if asking.text == "hasty" and "Launched" in last.text:
+            return _update(known, "two")
         return say(f"done: {last.text}")
     words = last.text.split()
     if "Background" in words[:1]:
         return say(f"heard of {words[2]}")
-    known = re.findall(r"task_id: (\S+)", "\n".join(message.text for message in asked.messages if message.type == "tool"))
     match words:
+        case ["hasty"]:
+            return _start("one")
         case ["start", *rest]:
             return _start(" ".join(rest) or "answer")
         case ["twice"]:
@@ -55,7 +65,9 @@ def _main(asked: Asked) -> Any:
         case ["cancel"]:
             return call("cancel_async_task", task_id=known[-1])
         case ["update", *rest]:
-            return call("update_async_task", task_id=known[-1], message=" ".join(rest))
+            return _update(known, " ".join(rest))
+        case ["updates", *rest]:
+            return calls(*(_update(known, word) for word in rest))
     return say("what?")
 
 

@@ -28,7 +28,7 @@ GRAPHS = ("parent", "hurried", "thrifty", "other")
 PATIENCE_S = 120.0
 APPROVE = {"decisions": [{"type": "approve"}]}
 
-Open = Callable[[], AbstractAsyncContextManager[Runs]]
+Open = Callable[..., AbstractAsyncContextManager[Runs]]
 
 
 def new_id() -> str:
@@ -40,7 +40,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     url = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[Runs]:
+    async def opened(concurrency: int = 16) -> AsyncIterator[Runs]:
         clock = SystemClock()
         persistence: Any = PostgresPersistence(url) if url else EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock)
         async with persistence:
@@ -48,7 +48,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
             registry = GraphRegistry.from_specs(specs, tmp_path)
             assistants = Assistants(persistence.records, registry, clock, new_id)
             await assistants.install_defaults()
-            options = EngineOptions(drain_s=0.0)
+            options = EngineOptions(drain_s=0.0, concurrency=concurrency)
             async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, options=options) as engine:
                 yield Runs(engine, persistence, registry)
 
@@ -80,6 +80,14 @@ async def until(fact: Callable[[], Any], what: str) -> Any:
             return found
     except TimeoutError:
         raise AssertionError(f"never came to pass: {what}") from None
+
+
+async def is_running(runs: Runs, thread_id: str) -> bool:
+    return (await tasks_of(runs, thread_id))[0].status == "running"
+
+
+async def is_idle(runs: Runs, thread_id: str) -> bool:
+    return (await runs.thread(thread_id)).status == "idle"
 
 
 async def texts(runs: Runs, thread_id: str, kind: str) -> list[str]:
@@ -163,6 +171,37 @@ async def test_another_message_interrupts_the_task_which_then_wakes_once(runs: R
     assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
     assert "answer to: something else" in (await texts(runs, thread_id, "human"))[-1]
     assert await texts(runs, task.task_id, "human") == ["wait never", "something else"]
+
+
+async def test_a_message_to_a_task_that_has_not_begun_is_added_to_its_description(opening: Open, thread_id: str) -> None:
+    async with opening(concurrency=1) as runs:
+        await say(runs, thread_id, "hasty")
+        (task,) = await tasks_of(runs, thread_id)
+        assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
+        assert await texts(runs, task.task_id, "human") == ["one", "two"]
+
+
+async def test_no_message_to_a_task_is_lost(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait never")
+    for message in ("update u1", "update u2", "updates u3 u4"):
+        await say(runs, thread_id, message)
+    (task,) = await tasks_of(runs, thread_id)
+    await heard(runs, thread_id, 1)
+    await until(lambda: is_idle(runs, task.task_id), "the task has ended")
+    seen = await texts(runs, task.task_id, "human")
+    assert sorted(seen) == sorted(["wait never", "u1", "u2", "u3", "u4"])
+    assert seen[:3] == ["wait never", "u1", "u2"]
+
+
+async def test_messages_in_a_queue_keep_their_order_when_another_one_replaces_them(opening: Open, thread_id: str) -> None:
+    async with opening(concurrency=1) as runs:
+        await say(runs, thread_id, "start wait never")
+        (task,) = await tasks_of(runs, thread_id)
+        await until(lambda: is_running(runs, thread_id), "the task works")
+        for word in ("one", "two"):
+            await runs.start("parent", task.task_id, input={"messages": [{"role": "user", "content": word}]})
+        await say(runs, task.task_id, "three", multitask_strategy="interrupt")
+        assert await texts(runs, task.task_id, "human") == ["wait never", "one", "two", "three"]
 
 
 async def test_a_task_that_fails_says_why(runs: Runs, thread_id: str) -> None:

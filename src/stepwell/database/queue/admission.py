@@ -146,7 +146,8 @@ def _apply_strategy(run: Run, inflight: list[Row]) -> list[tuple[str, CancelActi
             "or send another multitask_strategy: enqueue, interrupt or rollback."
         )
     action: CancelAction = "rollback" if run.multitask_strategy == "rollback" else "interrupt"
-    return [(row["run_id"], action) for row in inflight]
+    # The newest first: what a run that never began was told is put before what the newer ones were told (`background.hand_on`).
+    return [(row["run_id"], action) for row in reversed(inflight)]
 
 
 def _require_room(connection: Connection, admission: Admission) -> None:

@@ -11,16 +11,19 @@ Rules to keep:
 - One run of a task wakes the parent at most once: the id of the waking run follows from the run that ended. A run that pauses for an
   answer, or is cancelled, wakes nobody.
 - Whatever starts a run on a task's thread (the parent, an answer, a person), the task's own graph drives it (`as_task`).
+- A message to a task is never lost: if its run is replaced before the message is in the thread, the next run has it too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from stepwell.database.queue import admission as admissions
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records.background import STATUSES, read_answer, read_spent
-from stepwell.database.rows import dumps, from_time, loads
+from stepwell.database.rows import dumps, from_time, loads, request_from_text, request_to_text
 from stepwell.database.types import Json, Run, RunStatus
 from stepwell.sql import Connection
 from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, wake_message, wake_run_id
@@ -104,6 +107,41 @@ def wake_parent(
     names = {"graph_id": wake.request.graph_id, "assistant_id": wake.request.assistant_id}
     admitted, _ = admissions.admit(connection, Admission(wake, thread_metadata=names, tenant=parent["tenant"]), now)
     return admitted
+
+
+def hand_on(connection: Connection, run: Run) -> None:
+    """A run of a task was stopped. If a newer run has replaced it before its input was in the thread, that run gets the input too, and
+    tells the parent if this one would have."""
+    newer = connection.execute(
+        "SELECT run_id, request FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND status = 'pending' AND attempt = 0"
+        " AND multitask_strategy = 'interrupt' AND number > (SELECT number FROM runs WHERE run_id = ?) ORDER BY number LIMIT 1",
+        (run.thread_id, run.run_id),
+    ).fetchone()
+    if newer is None or _has_begun(connection, run):
+        return
+    request = request_from_text(newer["request"])
+    given, more = run.request.input, request.input
+    if not isinstance(given, Mapping) or not isinstance(more, Mapping):
+        return
+    messages = [*_messages(given), *_messages(more)]
+    told = {**(request.background or {})}
+    told["notify_parent"] = told.get("notify_parent") or (run.request.background or {}).get("notify_parent")
+    request = replace(request, input={**given, **more, "messages": messages}, background=told)
+    connection.execute("UPDATE runs SET request = ? WHERE run_id = ?", (request_to_text(request), newer["run_id"]))
+
+
+def _has_begun(connection: Connection, run: Run) -> bool:
+    """Whether the run's input is in the thread. LangGraph's first checkpoint only notes it, and the next run's input replaces it there."""
+    rows = connection.execute(
+        "SELECT metadata FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = ''",
+        (run.thread_id, run.run_id),
+    )
+    return any(loads(row["metadata"]).get("source") != "input" for row in rows)
+
+
+def _messages(given: Mapping[str, Any]) -> list[Any]:
+    messages = given.get("messages") or []
+    return list(messages) if isinstance(messages, list) else [messages]
 
 
 def hold_wakes(connection: Connection, thread_id: str) -> bool:

@@ -9,7 +9,7 @@ from stepwell.database import effect_journal, sent_messages
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.events.rows import insert_events
-from stepwell.database.queue.background import hold_wakes, wake_parent
+from stepwell.database.queue.background import hand_on, hold_wakes, wake_parent
 from stepwell.database.queue.suspects import Crash
 from stepwell.database.queue.types import HELD_UP_S
 from stepwell.database.records import interrupts
@@ -144,6 +144,8 @@ def _end_run(
         connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
     if run.request.background:
         wake_parent(connection, run, status, error, now, paused=paused)
+        if status == "interrupted":
+            hand_on(connection, run)
     end = end_event(run.run_id, status, paused=paused)
     return run_from_row(row), insert_events(connection, run.thread_id, run.run_id, [*events, end], now)
 
