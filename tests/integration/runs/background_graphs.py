@@ -1,5 +1,5 @@
-"""An agent with background subagents, which does what its user writes: `start`, `twice`, `hasty`, `question`, `cancel`, `update`, `updates`,
-`check`."""
+"""An agent with background subagents, which does what its user writes: `start`, `twice`, `hasty`, `question`, `cancel`, `update`,
+`updates`, `check`."""
 
 from __future__ import annotations
 

@@ -90,6 +90,11 @@ async def is_idle(runs: Runs, thread_id: str) -> bool:
     return (await runs.thread(thread_id)).status == "idle"
 
 
+async def questions(runs: Runs, thread_id: str) -> Any:
+    thread = await runs.thread(thread_id)
+    return thread.status == "interrupted" and thread.interrupts
+
+
 async def texts(runs: Runs, thread_id: str, kind: str) -> list[str]:
     values = (await runs.thread(thread_id)).values or {}
     return [message["content"] for message in values.get("messages", ()) if message["type"] == kind]
@@ -241,6 +246,36 @@ async def test_a_person_who_writes_to_the_subagent_gets_its_answer_and_the_paren
     assert final["messages"][-1]["content"] == "answer to: more"
     assert await runs.persistence.records.open_runs(OWNER, None, None) == []
     assert len(await heard(runs, thread_id, 1)) == 1
+
+
+async def test_the_same_answer_twice_leaves_the_task_as_it_is(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start change")
+    (task,) = await tasks_of(runs, thread_id)
+    question = (await until(lambda: questions(runs, task.task_id), "the task asks"))[0]
+    for _ in range(2):
+        await runs.result(await runs.start("parent", task.task_id, command={"resume": {question.interrupt_id: APPROVE}}))
+    assert (await tasks_of(runs, thread_id))[0].status == "success"
+
+
+async def test_a_message_that_steers_leaves_the_task_at_work(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    (task,) = await tasks_of(runs, thread_id)
+    await until(lambda: is_running(runs, thread_id), "the task works")
+    more = {"messages": [{"role": "user", "content": "with milk"}]}
+    await runs.start("parent", task.task_id, input=more, multitask_strategy="steer")
+    assert (await tasks_of(runs, thread_id))[0].run_id == task.run_id
+    assert (await tasks_of(runs, thread_id))[0].status == "running"
+
+
+async def test_a_finished_task_stays_finished_when_a_later_run_is_rolled_back(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start")
+    await heard(runs, thread_id, 1)
+    (task,) = await tasks_of(runs, thread_id)
+    later = await runs.start("parent", task.task_id, input={"messages": [{"role": "user", "content": "wait never"}]})
+    await until(lambda: is_running(runs, thread_id), "the later run works")
+    await runs.engine.cancel(OWNER, task.task_id, [later.run_id], action="rollback", wait=True)
+    assert (await tasks_of(runs, thread_id))[0].run_id == task.run_id
+    assert (await tasks_of(runs, thread_id))[0].status == "success"
 
 
 async def test_a_wake_waits_until_the_parent_s_question_is_answered(runs: Runs, thread_id: str) -> None:

@@ -49,7 +49,7 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
         (run.thread_id,),
     ).fetchone()
     if row is not None and row["owner"] == run.owner:
-        return admission if row["task"] is None else _as_task(connection, admission, loads(row["task"]), now)
+        return admission if row["task"] is None else _as_task(admission, loads(row["task"]))
     if row is not None or not admission.create_thread:
         raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
     refuse_if_erasing(connection, run.thread_id)
@@ -68,16 +68,13 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
     return admission
 
 
-def _as_task(connection: Connection, admission: Admission, task: Json, now: float) -> Admission:
+def _as_task(admission: Admission, task: Json) -> Admission:
     """Whoever starts a run on a task's thread, the task's graph drives it. If it answers a question, the parent is told how it ended; if
     a person writes to the subagent, the person reads the answer."""
     run = admission.run
     known = run.request.background or {**task, "notify_parent": task["notify_parent"] and admission.answers is not None}
     request = replace(run.request, graph_id=task["graph_id"], background=known)
     names = {"graph_id": task["graph_id"], "assistant_id": run.request.assistant_id}
-    connection.execute(
-        "UPDATE background_tasks SET run_id = ?, updated_at = ? WHERE task_id = ?", (run.run_id, now, run.thread_id)
-    )
     changed = replace(run, request=request, metadata={**run.metadata, **names})
     return replace(admission, run=changed, thread_metadata={**(admission.thread_metadata or {}), **names})
 
@@ -211,7 +208,10 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
             run.thread_id,
         ),
     )
-
+    if run.request.background:
+        connection.execute(
+            "UPDATE background_tasks SET run_id = ?, updated_at = ? WHERE task_id = ?", (run.run_id, now, run.thread_id)
+        )
     if row["held_messages"]:
         sent_messages.take_over(connection, run.thread_id, run.run_id)
 

@@ -109,6 +109,15 @@ def wake_parent(
     return admitted
 
 
+def go_back(connection: Connection, run: Run) -> None:
+    """A run of a task was rolled back: the task is again as the newest run before it left it."""
+    connection.execute(
+        "UPDATE background_tasks SET run_id = COALESCE((SELECT run_id FROM runs WHERE thread_id = ? ORDER BY number DESC LIMIT 1), run_id)"
+        " WHERE task_id = ? AND run_id = ?",
+        (run.thread_id, run.thread_id, run.run_id),
+    )
+
+
 def hand_on(connection: Connection, run: Run) -> None:
     """A run of a task was stopped. If a newer run has replaced it before its input was in the thread, that run gets the input too, and
     tells the parent if this one would have."""

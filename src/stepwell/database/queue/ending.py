@@ -9,7 +9,7 @@ from stepwell.database import effect_journal, sent_messages
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.events.rows import insert_events
-from stepwell.database.queue.background import hand_on, hold_wakes, wake_parent
+from stepwell.database.queue.background import go_back, hand_on, hold_wakes, wake_parent
 from stepwell.database.queue.suspects import Crash
 from stepwell.database.queue.types import HELD_UP_S
 from stepwell.database.records import interrupts
@@ -254,6 +254,8 @@ def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
     connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
     connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))
+    if run.request.background:
+        go_back(connection, run)
 
 
 def _tell_gone(connection: Connection, run: Run, now: float) -> list[RunEvent]:
