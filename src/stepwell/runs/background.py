@@ -66,6 +66,9 @@ class ServerTasks:
     async def astart(self, task: NewTask) -> TaskReport:
         served = await self._served(task)
         known = self._describe(task, served)
+        if served:  # the task has another configuration, so each of its runs has to know the parent's
+            parent = self._run.request.without_secrets()
+            known |= {"parent_config": parent.config, "parent_context": parent.context}
         run = self._new_run(task.task_id, task_id_of(f"{task.task_id}/first"), task.description, known, served, task.spent)
         wanted = self._admission(run, known, title_of(run.request.input))
 

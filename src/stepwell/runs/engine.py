@@ -270,7 +270,8 @@ class Engine:
         if mode is None:
             return admission
         config = {**request.config, "configurable": {**configurable, PERMISSION_MODE: mode}}
-        return replace(admission, run=replace(admission.run, request=replace(request, config=config)))
+        run = replace(admission.run, request=replace(request, config=config))
+        return replace(admission, run=run, given=admission.given | {PERMISSION_MODE})
 
     async def _check_input(self, owner: str | None, graph_id: str, order: RunOrder) -> None:
         """Refuse input that the graph can't accept, before anything is stored or paid, since such input would drop the thread's open

@@ -7,10 +7,12 @@ import asyncio
 import re
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 
 from stepwell import BudgetMiddleware, create_deep_agent
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
+from stepwell.tools.effects import with_effect
 
 RELEASED: set[str] = set()
 """Words whose waiting has an end; the tests add to it."""
@@ -28,6 +30,14 @@ async def wait_for(word: str) -> str:
 def change(what: str) -> str:
     """Change something."""
     return f"changed {what}"
+
+
+@tool
+@with_effect("read")
+def configured(config: RunnableConfig) -> str:
+    """Tell how the run is configured."""
+    configurable = config["configurable"]
+    return f"{configurable.get('colour')} in {configurable.get('permission_mode')}"
 
 
 def _start(description: str, agent: str = "researcher") -> Any:
@@ -80,6 +90,8 @@ def _researcher(asked: Asked) -> Any:
             return call("wait_for", word=word)
         case ["change"]:
             return call("change", what="the task's")
+        case ["configured"]:
+            return call("configured")
         case ["fail"]:
             raise ValueError("it cannot be done")
     return say(f"answer to: {last.text}")
@@ -101,7 +113,7 @@ RESEARCHER: Any = {
 def parent() -> Any:
     return create_deep_agent(
         ScriptedModel.answering(_answer, usage=(10, 1)),
-        [wait_for, change],
+        [wait_for, change, configured],
         subagents=[RESEARCHER, {"name": "other", "description": "another graph", "graph_id": "other"}],
         interrupt_on={"change": True},
     )

@@ -14,6 +14,7 @@ import pytest
 from stepwell.clock import SystemClock
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.records.background import of_parent
+from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import BackgroundTask
 from stepwell.errors import ThreadBusyError
@@ -127,8 +128,6 @@ async def test_a_task_is_a_run_on_its_own_thread_and_wakes_its_parent_once(runs:
 
 
 async def test_the_threads_of_tasks_are_listed_only_by_their_parent(runs: Runs, thread_id: str) -> None:
-    from stepwell.database.records.types import Page, ThreadFilter
-
     await say(runs, thread_id, "start")
     (task,) = await tasks_of(runs, thread_id)
     records = runs.persistence.records
@@ -276,6 +275,30 @@ async def test_a_finished_task_stays_finished_when_a_later_run_is_rolled_back(ru
     await runs.engine.cancel(OWNER, task.task_id, [later.run_id], action="rollback", wait=True)
     assert (await tasks_of(runs, thread_id))[0].run_id == task.run_id
     assert (await tasks_of(runs, thread_id))[0].status == "success"
+
+
+async def test_a_task_keeps_the_parent_s_configuration_when_a_person_goes_on_with_it(runs: Runs, thread_id: str) -> None:
+    given = {"configurable": {"colour": "red", "permission_mode": "plan"}}
+    await say(runs, thread_id, "start", config=given)
+    await heard(runs, thread_id, 1)
+    (task,) = await tasks_of(runs, thread_id)
+    assert (await say(runs, task.task_id, "configured"))["messages"][-1]["content"] == "found: red in plan"
+    own = {"configurable": {"colour": "blue"}}
+    assert (await say(runs, task.task_id, "configured", config=own))["messages"][-1]["content"] == "found: blue in plan"
+    assert (await say(runs, task.task_id, "configured"))["messages"][-1]["content"] == "found: red in plan"
+
+
+async def test_the_waking_run_has_the_parent_s_configuration_after_an_answer(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start change", config={"configurable": {"colour": "red"}})
+    (task,) = await tasks_of(runs, thread_id)
+    question = (await until(lambda: questions(runs, task.task_id), "the task asks"))[0]
+    answer = {"resume": {question.interrupt_id: APPROVE}}
+    own = {"configurable": {"permission_mode": "accept_edits"}}
+    await runs.result(await runs.start("parent", task.task_id, command=answer, config=own))
+    await heard(runs, thread_id, 1)
+    wake = (await runs.persistence.records.list_runs(OWNER, thread_id, None, Page(limit=1)))[0]
+    assert wake.request.config["configurable"] == {"colour": "red"}
+    assert wake.request.context == {"colour": "red"}
 
 
 async def test_a_wake_waits_until_the_parent_s_question_is_answered(runs: Runs, thread_id: str) -> None:

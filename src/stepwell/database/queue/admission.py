@@ -14,7 +14,7 @@ from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
 from stepwell.database.records.erasing import refuse_if_erasing
 from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
-from stepwell.database.types import STEER, CancelAction, Json, Run
+from stepwell.database.types import STEER, CancelAction, Json, Run, RunRequest
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
@@ -70,13 +70,29 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
 
 def _as_task(admission: Admission, task: Json) -> Admission:
     """Whoever starts a run on a task's thread, the task's graph drives it. If it answers a question, the parent is told how it ended; if
-    a person writes to the subagent, the person reads the answer."""
+    a person writes to the subagent, the person reads the answer. Both have the parent's configuration, except what they give."""
     run = admission.run
-    known = run.request.background or {**task, "notify_parent": task["notify_parent"] and admission.answers is not None}
-    request = replace(run.request, graph_id=task["graph_id"], background=known)
+    request = replace(run.request, graph_id=task["graph_id"])
+    if request.background is None:
+        request = _configured(request, task, admission.given)
+        known = {name: value for name, value in task.items() if name not in ("config", "context")}
+        known["notify_parent"] = task["notify_parent"] and admission.answers is not None
+        request = replace(request, background=known)
     names = {"graph_id": task["graph_id"], "assistant_id": run.request.assistant_id}
     changed = replace(run, request=request, metadata={**run.metadata, **names})
     return replace(admission, run=changed, thread_metadata={**(admission.thread_metadata or {}), **names})
+
+
+def _configured(request: RunRequest, task: Json, given: frozenset[str]) -> RunRequest:
+    """The request with the task's configuration and context. What the request itself gives comes first, its assistant's last."""
+
+    def merge(ours: Json, stored: Json) -> dict[str, Any]:
+        return {**ours, **{name: value for name, value in stored.items() if name not in given or name not in ours}}
+
+    stored, ours = task.get("config") or {}, request.config
+    configurable = merge(ours.get("configurable") or {}, stored.get("configurable") or {})
+    context = merge(request.context or {}, task.get("context") or {})
+    return replace(request, config={**stored, **ours, "configurable": configurable}, context=context or None)
 
 
 def _looks_around(admission: Admission) -> bool:

@@ -11,6 +11,8 @@ Rules to keep:
 - One run of a task wakes the parent at most once: the id of the waking run follows from the run that ended. A run that pauses for an
   answer, or is cancelled, wakes nobody.
 - Whatever starts a run on a task's thread (the parent, an answer, a person), the task's own graph drives it (`as_task`).
+- A task keeps the parent's configuration, context and mode, whoever starts its runs, and so does a run that wakes the parent. Secrets in
+  them are not stored with the task: a person who goes on with it gives them again.
 - A message to a task is never lost: if its run is replaced before the message is in the thread, the next run has it too.
 """
 
@@ -24,12 +26,14 @@ from stepwell.database.queue import admission as admissions
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records.background import STATUSES, read_answer, read_spent
 from stepwell.database.rows import dumps, from_time, loads, request_from_text, request_to_text
-from stepwell.database.types import Json, Run, RunStatus
+from stepwell.database.types import Json, Run, RunRequest, RunStatus
 from stepwell.sql import Connection
 from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, wake_message, wake_run_id
 
 HELD = 253_402_214_400.0
 """The due time of a run that waits until its thread has no open question: the last day that a date can have."""
+
+_CONFIGURATION = frozenset({"config", "context", "parent_config", "parent_context"})
 
 
 def start(connection: Connection, wanted: Admission, description: str, now: float) -> None:
@@ -49,11 +53,18 @@ def start(connection: Connection, wanted: Admission, description: str, now: floa
             task["agent_name"],
             description,
             run.run_id,
-            dumps(task),
+            dumps(_with_configuration(task, run.request.without_secrets())),
             now,
             now,
         ),
     )
+
+
+def _with_configuration(task: Json, request: RunRequest) -> Json:
+    """What is stored of a task: also the configuration for runs that the parent does not start, and for those that tell the parent."""
+    configurable = {name: value for name, value in (request.config.get("configurable") or {}).items() if name != SPENT_BEFORE}
+    config = {**request.config, "configurable": configurable}
+    return {"parent_config": config, "parent_context": request.context, **task, "config": config, "context": request.context}
 
 
 def has_run(connection: Connection, run_id: str) -> bool:
@@ -62,9 +73,9 @@ def has_run(connection: Connection, run_id: str) -> bool:
 
 
 def description_of(connection: Connection, task_id: str) -> Json:
-    """What each run of a task has to know."""
+    """What each run of a task that the parent starts has to know. Such a run brings the parent's configuration."""
     row = connection.execute("SELECT task FROM background_tasks WHERE task_id = ?", (task_id,)).fetchone()
-    return dict(loads(row["task"]))
+    return {name: value for name, value in loads(row["task"]).items() if name not in _CONFIGURATION}
 
 
 def open_runs(connection: Connection, owner: str, task_id: str) -> list[str]:
@@ -164,9 +175,8 @@ def hold_wakes(connection: Connection, thread_id: str) -> bool:
 
 
 def _wake_run(run: Run, task: Json, report: TaskReport, now: float, *, held: bool) -> Run:
-    configurable = {
-        name: value for name, value in (run.request.config.get("configurable") or {}).items() if name != SPENT_BEFORE
-    }
+    config = task.get("parent_config") or run.request.config
+    configurable = {name: value for name, value in (config.get("configurable") or {}).items() if name != SPENT_BEFORE}
     known = AsyncTask(
         task_id=run.thread_id,
         agent_name=task["agent_name"],
@@ -185,7 +195,8 @@ def _wake_run(run: Run, task: Json, report: TaskReport, now: float, *, held: boo
         command=None,
         resume=None,
         checkpoint=None,
-        config={**run.request.config, "configurable": configurable},
+        config={**config, "configurable": configurable},
+        context=task["parent_context"] if "parent_context" in task else run.request.context,
         webhook=task.get("parent_webhook"),
         background=None,
     )
