@@ -101,10 +101,10 @@ class ServerTasks:
         return TaskReport("running", task_id, run_id)
 
     async def acancel(self, task: AsyncTask) -> TaskReport:
-        task_id, owner = task["task_id"], self._run.owner
+        task_id = task["task_id"]
 
         def work(connection: Connection, now: float) -> tuple[None, Stops]:
-            return None, [(run_id, "interrupt") for run_id in background.open_runs(connection, owner, task_id)]
+            return None, background.cancel(connection, task_id, now)
 
         before = (await self._look([task_id], results=False)).get(task_id)
         if before is None:

@@ -17,7 +17,7 @@ from stepwell.database.records.background import of_parent
 from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import BackgroundTask
-from stepwell.errors import ThreadBusyError
+from stepwell.errors import InterruptAnsweredError, ThreadBusyError
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -166,6 +166,19 @@ async def test_a_task_is_cancelled_and_wakes_nobody(runs: Runs, thread_id: str) 
     await until(fact, "the task is cancelled")
     assert await runs.persistence.records.open_runs(OWNER, None, None) == []
     assert [text for text in await texts(runs, thread_id, "ai") if "heard" in text] == []
+
+
+async def test_a_task_that_waits_for_an_answer_is_cancelled_with_its_question(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start change")
+    (task,) = await tasks_of(runs, thread_id)
+    question = (await until(lambda: questions(runs, task.task_id), "the task asks"))[0]
+    await say(runs, thread_id, "cancel")
+    assert (await tasks_of(runs, thread_id))[0].status == "cancelled"
+    assert (await runs.thread(task.task_id)).status == "idle"
+    with pytest.raises(InterruptAnsweredError):
+        await runs.start("parent", task.task_id, command={"resume": {question.interrupt_id: APPROVE}})
+    final = await say(runs, thread_id, "check")
+    assert '"cancelled"' in final["messages"][-1]["content"]
 
 
 async def test_another_message_interrupts_the_task_which_then_wakes_once(runs: Runs, thread_id: str) -> None:

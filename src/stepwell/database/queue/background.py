@@ -24,9 +24,10 @@ from typing import Any
 
 from stepwell.database.queue import admission as admissions
 from stepwell.database.queue.types import Admission, Admitted
+from stepwell.database.records import interrupts
 from stepwell.database.records.background import STATUSES, read_answer, read_spent
 from stepwell.database.rows import dumps, from_time, loads, request_from_text, request_to_text
-from stepwell.database.types import Json, Run, RunRequest, RunStatus
+from stepwell.database.types import CancelAction, Json, Run, RunRequest, RunStatus
 from stepwell.sql import Connection
 from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, wake_message, wake_run_id
 
@@ -78,13 +79,25 @@ def description_of(connection: Connection, task_id: str) -> Json:
     return {name: value for name, value in loads(row["task"]).items() if name not in _CONFIGURATION}
 
 
-def open_runs(connection: Connection, owner: str, task_id: str) -> list[str]:
-    """The task's runs that are waiting or running."""
+def cancel(connection: Connection, task_id: str, now: float) -> list[tuple[str, CancelAction]]:
+    """End a task that waits for an answer: nobody can answer it any more. Returns the task's runs that must be stopped. The caller has
+    checked whose task it is."""
+    interrupts.settle(connection, task_id, "", ())
+    asked = connection.execute(
+        "UPDATE threads SET interrupts = '[]', status = CASE status WHEN 'interrupted' THEN 'idle' ELSE status END, updated_at = ?"
+        " WHERE thread_id = ? AND interrupts <> '[]' RETURNING thread_id",
+        (now, task_id),
+    ).fetchone()
+    if asked is not None:  # the run that asked has ended, as a run that pauses does
+        connection.execute(
+            "UPDATE runs SET status = 'interrupted', cancel_action = 'interrupt', updated_at = ? WHERE status = 'success'"
+            " AND run_id = (SELECT run_id FROM background_tasks WHERE task_id = ?)",
+            (now, task_id),
+        )
     rows = connection.execute(
-        "SELECT run_id FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND owner = ? ORDER BY number",
-        (task_id, owner),
+        "SELECT run_id FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') ORDER BY number", (task_id,)
     )
-    return [row["run_id"] for row in rows]
+    return [(row["run_id"], "interrupt") for row in rows]
 
 
 def wake_parent(
@@ -196,7 +209,7 @@ def _wake_run(run: Run, task: Json, report: TaskReport, now: float, *, held: boo
         resume=None,
         checkpoint=None,
         config={**config, "configurable": configurable},
-        context=task["parent_context"] if "parent_context" in task else run.request.context,
+        context=task.get("parent_context", run.request.context),
         webhook=task.get("parent_webhook"),
         background=None,
     )
