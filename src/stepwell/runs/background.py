@@ -87,7 +87,7 @@ class ServerTasks:
         stored = (await self._find([task_id], results=False)).get(task_id)
         if stored is None:
             raise NotFoundError("task", task_id, "It was deleted. Start another one.")
-        known = {**await self._stored(task_id), "notify_parent": True}
+        known = await self._stored(task_id)
         run = replace(self._new_run(task_id, run_id, message, known, None, {}), multitask_strategy=strategy)
         wanted = self._admission(run, known, None)
 

@@ -125,6 +125,12 @@ def hurried() -> Any:
     )
 
 
+def silent() -> Any:
+    return create_deep_agent(
+        ScriptedModel.answering(_answer, usage=(10, 1)), [wait_for], subagents=[{**RESEARCHER, "notify_parent": False}]
+    )
+
+
 def thrifty() -> Any:
     return create_deep_agent(
         ScriptedModel.answering(_answer, usage=(10, 1)),

@@ -25,7 +25,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from . import background_graphs
 from .conftest import OWNER, Runs
 
-GRAPHS = ("parent", "hurried", "thrifty", "other")
+GRAPHS = ("parent", "hurried", "silent", "thrifty", "other")
 PATIENCE_S = 120.0
 APPROVE = {"decisions": [{"type": "approve"}]}
 
@@ -196,6 +196,19 @@ async def test_a_message_to_a_task_that_has_not_begun_is_added_to_its_descriptio
         (task,) = await tasks_of(runs, thread_id)
         assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
         assert await texts(runs, task.task_id, "human") == ["one", "two"]
+
+
+async def test_a_task_that_does_not_notify_its_parent_does_not_after_a_message_either(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start", "silent")
+    await say(runs, thread_id, "update more", "silent")
+    (task,) = await tasks_of(runs, thread_id)
+
+    async def answered() -> bool:
+        return "answer to: more" in await texts(runs, task.task_id, "ai") and await is_idle(runs, task.task_id)
+
+    await until(answered, "the task has answered")
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+    assert [text for text in await texts(runs, thread_id, "ai") if "heard" in text] == []
 
 
 async def test_no_message_to_a_task_is_lost(runs: Runs, thread_id: str) -> None:
