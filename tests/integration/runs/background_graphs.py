@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 
 from stepwell import BudgetMiddleware, create_deep_agent
+from stepwell.middleware.steering import STEERED
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
 from stepwell.tools.effects import with_effect
 
@@ -92,6 +93,8 @@ def _researcher(asked: Asked) -> Any:
             return call("change", what="the task's")
         case ["configured"]:
             return call("configured")
+        case ["refuse"] if last.additional_kwargs.get(STEERED):
+            raise ValueError("it came at the wrong moment")
         case ["fail"]:
             raise ValueError("it cannot be done")
     return say(f"answer to: {last.text}")

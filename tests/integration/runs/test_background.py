@@ -290,6 +290,28 @@ async def test_a_message_that_steers_leaves_the_task_at_work(runs: Runs, thread_
     await runs.start("parent", task.task_id, input=more, multitask_strategy="steer")
     assert (await tasks_of(runs, thread_id))[0].run_id == task.run_id
     assert (await tasks_of(runs, thread_id))[0].status == "running"
+    background_graphs.RELEASED.add("tea")
+    assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
+    assert "answer to: with milk" in (await texts(runs, thread_id, "human"))[-1]
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+
+
+async def test_a_message_that_its_run_could_not_take_does_not_wake_the_parent_again(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    (task,) = await tasks_of(runs, thread_id)
+    await until(lambda: is_running(runs, thread_id), "the task works")
+    more = {"messages": [{"role": "user", "content": "refuse"}]}
+    await runs.start("parent", task.task_id, input=more, multitask_strategy="steer")
+    background_graphs.RELEASED.add("tea")
+
+    async def answered() -> bool:
+        return "answer to: refuse" in await texts(runs, task.task_id, "ai") and await is_idle(runs, task.task_id)
+
+    await until(answered, "the message has a run of its own")
+    assert len(await heard(runs, thread_id, 1)) == 1
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+    (now,) = await tasks_of(runs, thread_id)
+    assert (now.status, now.run_id != task.run_id) == ("success", True)
 
 
 async def test_a_finished_task_stays_finished_when_a_later_run_is_rolled_back(runs: Runs, thread_id: str) -> None:
