@@ -22,7 +22,7 @@ from stepwell.database.queue.types import Admission
 from stepwell.database.records.background import find
 from stepwell.database.rows import to_time
 from stepwell.database.types import Assistant, BackgroundTask, Json, Lease, Run, RunRequest
-from stepwell.errors import NotFoundError
+from stepwell.errors import InvalidRequestError, NotFoundError
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.runs.threads.titles import title_of
 from stepwell.sql import Connection
@@ -84,9 +84,7 @@ class ServerTasks:
 
     async def aupdate(self, task: AsyncTask, message: str, run_id: str, strategy: UpdateStrategy) -> TaskReport:
         task_id = task["task_id"]
-        stored = (await self._find([task_id], results=False)).get(task_id)
-        if stored is None:
-            raise NotFoundError("task", task_id, "It was deleted. Start another one.")
+        await self._require_own(task_id)
         known = await self._stored(task_id)
         run = replace(self._new_run(task_id, run_id, message, known, None, {}), multitask_strategy=strategy)
         wanted = self._admission(run, known, None)
@@ -106,9 +104,7 @@ class ServerTasks:
         def work(connection: Connection, now: float) -> tuple[None, Stops]:
             return None, background.cancel(connection, task_id, now)
 
-        before = (await self._look([task_id], results=False)).get(task_id)
-        if before is None:
-            raise NotFoundError("task", task_id, "It was deleted.")
+        before = _report(await self._require_own(task_id))
         await self._persistence.queue.under_lease(self._lease, work)
         return before if before.status in ("success", "error") else replace(before, status="cancelled")
 
@@ -205,6 +201,15 @@ class ServerTasks:
     async def _find(self, task_ids: Sequence[str], *, results: bool) -> dict[str, BackgroundTask]:
         owner = self._run.owner
         return await self._persistence.database.read(lambda connection: find(connection, owner, task_ids, results=results))
+
+    async def _require_own(self, task_id: str) -> BackgroundTask:
+        """A task that this thread has started. A copy of a thread knows the tasks of the original, but may not change them."""
+        task = (await self._find([task_id], results=False)).get(task_id)
+        if task is None:
+            raise NotFoundError("task", task_id, "It was deleted. Start another one.")
+        if task.parent_thread_id != self._run.thread_id:
+            raise InvalidRequestError(f"The task '{task_id}' belongs to another conversation. Start another one here.")
+        return task
 
     async def _stored(self, task_id: str) -> Json:
         return await self._persistence.database.read(lambda connection: background.description_of(connection, task_id))

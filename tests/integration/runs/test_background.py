@@ -181,6 +181,16 @@ async def test_a_task_that_waits_for_an_answer_is_cancelled_with_its_question(ru
     assert '"cancelled"' in final["messages"][-1]["content"]
 
 
+async def test_a_copied_conversation_cannot_change_the_tasks_of_the_original(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait never")
+    await until(lambda: is_running(runs, thread_id), "the task works")
+    copied = await runs.persistence.records.copy_thread(OWNER, thread_id, new_id())
+    for order in ("cancel", "update more"):
+        final = await say(runs, copied.thread_id, order)
+        assert "belongs to another conversation" in final["messages"][-1]["content"]
+    assert await is_running(runs, thread_id)
+
+
 async def test_another_message_interrupts_the_task_which_then_wakes_once(runs: Runs, thread_id: str) -> None:
     await say(runs, thread_id, "start wait never")
     await say(runs, thread_id, "update something else")
