@@ -409,6 +409,19 @@ async def test_a_thread_with_a_task_under_way_is_not_deleted(runs: Runs, thread_
     assert task.task_id in await runs.persistence.records.delete_expired_threads()
 
 
+async def test_a_thread_with_a_question_and_a_wake_that_waits_for_its_answer_is_deleted(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    await say(runs, thread_id, "question")
+    background_graphs.RELEASED.add("tea")
+
+    async def waits() -> bool:
+        return bool(await runs.persistence.records.open_runs(OWNER, thread_id, None))
+
+    await until(waits, "the wake is held")
+    await runs.persistence.records.delete_thread(OWNER, thread_id)
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+
+
 async def test_a_restart_loses_no_task(opening: Open, thread_id: str) -> None:
     background_graphs.RELEASED.clear()
     async with opening() as runs:
