@@ -179,6 +179,11 @@ def leave(connection: Connection, run: Run, now: float, *, paused: bool = False)
     run_id = str(uuid4())
     left = [SteeringMessage(row["message_id"], loads(row["content"])) for row in rows]
     request = replace(run.request, input=input_of(left), command=None, resume=None, checkpoint=None)
+    if request.background:  # a person wrote to the task, and reads its answer; the parent was told about the run that ended
+        request = replace(request, background={**request.background, "notify_parent": False})
+        connection.execute(
+            "UPDATE background_tasks SET run_id = ?, updated_at = ? WHERE task_id = ?", (run_id, now, run.thread_id)
+        )
     metadata = dumps({**run.metadata, "steered_run_id": run.run_id})
     connection.execute(_ENQUEUE, (run_id, request_to_text(request), metadata, now, now, run.run_id))
     connection.execute(

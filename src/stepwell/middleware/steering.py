@@ -4,7 +4,8 @@
 tool results stored ─▶ model call: are messages waiting? ─▶ the model sees them last ─▶ step: messages, then the answer
 ```
 They enter with a model call, never between a call and its result, and are stored in the same step as the model's answer to them. Only the
-main agent takes them: a subagent works on a task that its agent gave it. Where nothing waits, this costs one look into the config.
+main agent of a run takes them: a subagent works on a task that its agent gave it. A background subagent has a run of its own, so it takes
+them too. Where nothing waits, this costs one look into the config.
 """
 
 from __future__ import annotations

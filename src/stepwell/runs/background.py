@@ -28,7 +28,7 @@ from stepwell.database.records.background import find
 from stepwell.database.rows import to_time
 from stepwell.database.shared_spending import SqlSharedSpending, note_agent
 from stepwell.database.types import Assistant, BackgroundTask, Json, Lease, Run, RunRequest
-from stepwell.errors import NotFoundError, ToolUseError
+from stepwell.errors import InvalidRequestError, NotFoundError, ToolUseError
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.runs.threads.titles import title_of
 from stepwell.sql import Connection
@@ -101,6 +101,9 @@ class ServerTasks:
     async def astart(self, task: NewTask) -> TaskReport:
         served = await self._served(task)
         known = self._describe(task, served)
+        if served:  # the task has another configuration, so each of its runs has to know the parent's
+            parent = self._run.request.without_secrets()
+            known |= {"parent_config": parent.config, "parent_context": parent.context}
         run = self._new_run(task.task_id, task_id_of(f"{task.task_id}/first"), task.description, known, served, task.spent)
         wanted = self._admission(run, known, title_of(run.request.input))
 
@@ -119,10 +122,8 @@ class ServerTasks:
 
     async def aupdate(self, task: AsyncTask, message: str, run_id: str, strategy: UpdateStrategy) -> TaskReport:
         task_id = task["task_id"]
-        stored = (await self._find([task_id], results=False)).get(task_id)
-        if stored is None:
-            raise NotFoundError("task", task_id, "It was deleted. Start another one.")
-        known = {**await self._stored(task_id), "notify_parent": True}
+        await self._require_own(task_id)
+        known = await self._stored(task_id)
         run = replace(self._new_run(task_id, run_id, message, known, None, {}), multitask_strategy=strategy)
         wanted = self._admission(run, known, None)
 
@@ -136,14 +137,12 @@ class ServerTasks:
         return TaskReport("running", task_id, run_id)
 
     async def acancel(self, task: AsyncTask) -> TaskReport:
-        task_id, owner = task["task_id"], self._run.owner
+        task_id = task["task_id"]
 
         def work(connection: Connection, now: float) -> tuple[None, Stops]:
-            return None, [(run_id, "interrupt") for run_id in background.open_runs(connection, owner, task_id)]
+            return None, background.cancel(connection, task_id, now)
 
-        before = (await self._look([task_id], results=False)).get(task_id)
-        if before is None:
-            raise NotFoundError("task", task_id, "It was deleted.")
+        before = _report(await self._require_own(task_id))
         await self._persistence.queue.under_lease(self._lease, work)
         return before if before.status in ("success", "error") else replace(before, status="cancelled")
 
@@ -240,6 +239,15 @@ class ServerTasks:
     async def _find(self, task_ids: Sequence[str], *, results: bool) -> dict[str, BackgroundTask]:
         owner = self._run.owner
         return await self._persistence.database.read(lambda connection: find(connection, owner, task_ids, results=results))
+
+    async def _require_own(self, task_id: str) -> BackgroundTask:
+        """A task that this thread has started. A copy of a thread knows the tasks of the original, but may not change them."""
+        task = (await self._find([task_id], results=False)).get(task_id)
+        if task is None:
+            raise NotFoundError("task", task_id, "It was deleted. Start another one.")
+        if task.parent_thread_id != self._run.thread_id:
+            raise InvalidRequestError(f"The task '{task_id}' belongs to another conversation. Start another one here.")
+        return task
 
     async def _stored(self, task_id: str) -> Json:
         return await self._persistence.database.read(lambda connection: background.description_of(connection, task_id))

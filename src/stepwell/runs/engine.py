@@ -30,7 +30,7 @@ from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.records.types import Page
 from stepwell.database.sent_messages import SentMessage, input_of
 from stepwell.database.shared_spending import note_agent
-from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
+from stepwell.database.types import SYSTEM, BackgroundTask, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StepwellError, StorageUnavailableError
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.middleware.run_modes import mode_of
@@ -308,7 +308,8 @@ class Engine:
         if mode is None:
             return admission
         config = {**request.config, "configurable": {**configurable, PERMISSION_MODE: mode}}
-        return replace(admission, run=replace(admission.run, request=replace(request, config=config)))
+        run = replace(admission.run, request=replace(request, config=config))
+        return replace(admission, run=run, given=admission.given | {PERMISSION_MODE})
 
     async def _check_input(self, owner: str | None, graph_id: str, order: RunOrder) -> None:
         """Refuse input that the graph can't accept, before anything is stored or paid, since such input would drop the thread's open
@@ -388,6 +389,14 @@ class Engine:
         if wait:
             await asyncio.gather(*(self._persistence.queue.finished(run.run_id) for run in runs))
         return runs
+
+    async def cancel_task(self, owner: str | None, thread_id: str, task_id: str) -> BackgroundTask:
+        """Stop a background task of a thread, and wait until it has stopped."""
+        records = self._persistence.records
+        await records.background_task(owner, thread_id, task_id)
+        runs = await self._persistence.queue.cancel_task(task_id)
+        await asyncio.gather(*(self._persistence.queue.finished(run.run_id) for run in runs))
+        return await records.background_task(owner, thread_id, task_id)
 
     async def _open_runs(
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running", "all"] | None

@@ -105,6 +105,7 @@ def make_admission(
         max_active=max_active,
         steering=_steering(order, answers) if order.multitask_strategy == STEER else (),
         temporary_thread=stateless and order.on_completion == "delete",
+        given=frozenset((*(order.context or order.config.get("configurable") or ()), *place.pinned)),
         tenant=place.tenant or f"owner:{owner}",
         max_of_tenant=place.max_runs,
     )

@@ -1,4 +1,5 @@
-"""An agent with background subagents, which does what its user writes: `start`, `start twice`, `ask`, `cancel`, `update`, `check`."""
+"""An agent with background subagents, which does what its user writes: `start`, `twice`, `hasty`, `question`, `cancel`, `update`,
+`updates`, `check`."""
 
 from __future__ import annotations
 
@@ -6,11 +7,14 @@ import asyncio
 import re
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 
 from stepwell import BudgetMiddleware, create_deep_agent
 from stepwell.middleware.background.tools import MAX_TASKS
+from stepwell.middleware.steering import STEERED
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
+from stepwell.tools.effects import with_effect
 
 RELEASED: set[str] = set()
 """Words whose waiting has an end; the tests add to it."""
@@ -32,21 +36,38 @@ def change(what: str) -> str:
     return f"changed {what}"
 
 
+@tool
+@with_effect("read")
+def configured(config: RunnableConfig) -> str:
+    """Tell how the run is configured."""
+    configurable = config["configurable"]
+    return f"{configurable.get('colour')} in {configurable.get('permission_mode')}"
+
+
 def _start(description: str, agent: str = "researcher") -> Any:
     return call("start_async_task", description=description, subagent_type=agent)
 
 
+def _update(known: list[str], message: str) -> Any:
+    return call("update_async_task", task_id=known[-1], message=message)
+
+
 def _main(asked: Asked) -> Any:
     last = asked.messages[-1]
+    known = re.findall(r"task_id: (\S+)", "\n".join(message.text for message in asked.messages if message.type == "tool"))
     if last.type == "tool":
+        asking = next(message for message in reversed(asked.messages) if message.type == "human")
+        if asking.text == "hasty" and "Launched" in last.text:
+            return _update(known, "two")
         return say(f"done: {last.text}")
     words = last.text.split()
     if "Background" in words[:1] and "writing" in last.text:
         return call("write_file", file_path="/parent.md", content="written")
     if "Background" in words[:1]:
         return say(f"heard of {words[2]}")
-    known = re.findall(r"task_id: (\S+)", "\n".join(message.text for message in asked.messages if message.type == "tool"))
     match words:
+        case ["hasty"]:
+            return _start("one")
         case ["start", *rest]:
             return _start(" ".join(rest) or "answer")
         case ["five", word]:
@@ -68,7 +89,9 @@ def _main(asked: Asked) -> Any:
         case ["cancel"]:
             return call("cancel_async_task", task_id=known[-1])
         case ["update", *rest]:
-            return call("update_async_task", task_id=known[-1], message=" ".join(rest))
+            return _update(known, " ".join(rest))
+        case ["updates", *rest]:
+            return calls(*(_update(known, word) for word in rest))
     return say("what?")
 
 
@@ -85,6 +108,10 @@ def _researcher(asked: Asked) -> Any:
             return call("change", what="the task's")
         case ["write"]:
             return call("write_file", file_path="/task.md", content="written")
+        case ["configured"]:
+            return call("configured")
+        case ["refuse"] if last.additional_kwargs.get(STEERED):
+            raise ValueError("it came at the wrong moment")
         case ["fail"]:
             raise ValueError("it cannot be done")
     return say(f"answer to: {last.text}")
@@ -107,7 +134,7 @@ RESEARCHER: Any = {
 def parent() -> Any:
     return create_deep_agent(
         ScriptedModel.answering(_answer, usage=(10, 1)),
-        [wait_for, change],
+        [wait_for, change, configured],
         subagents=[RESEARCHER, {"name": "other", "description": "another graph", "graph_id": "other"}],
         interrupt_on={"change": True},
     )
@@ -130,6 +157,12 @@ def nesting() -> Any:
 def hurried() -> Any:
     return create_deep_agent(
         ScriptedModel.answering(_answer, usage=(10, 1)), [wait_for], subagents=[{**RESEARCHER, "timeout_s": 0.3}]
+    )
+
+
+def silent() -> Any:
+    return create_deep_agent(
+        ScriptedModel.answering(_answer, usage=(10, 1)), [wait_for], subagents=[{**RESEARCHER, "notify_parent": False}]
     )
 
 

@@ -14,10 +14,10 @@ import pytest
 from stepwell.clock import SystemClock
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.records.background import of_parent
-from stepwell.database.records.types import Page
+from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import BackgroundTask
-from stepwell.errors import ThreadBusyError
+from stepwell.errors import InterruptAnsweredError, ThreadBusyError
 from stepwell.middleware.background.tools import MAX_TASKS
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
@@ -26,11 +26,11 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from . import background_graphs
 from .conftest import OWNER, Runs
 
-GRAPHS = ("parent", "hurried", "thrifty", "few_calls", "few_tokens", "few_in_all", "other", "nesting")
+GRAPHS = ("parent", "hurried", "silent", "thrifty", "few_calls", "few_tokens", "few_in_all", "other", "nesting")
 PATIENCE_S = 120.0
 APPROVE = {"decisions": [{"type": "approve"}]}
 
-Open = Callable[[], AbstractAsyncContextManager[Runs]]
+Open = Callable[..., AbstractAsyncContextManager[Runs]]
 
 
 def new_id() -> str:
@@ -42,7 +42,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     url = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[Runs]:
+    async def opened(concurrency: int = 16) -> AsyncIterator[Runs]:
         clock = SystemClock()
         persistence: Any = PostgresPersistence(url) if url else EmbeddedPersistence(tmp_path / "stepwell.db", clock=clock)
         async with persistence:
@@ -51,7 +51,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
             registry = GraphRegistry.from_specs(specs, tmp_path)
             assistants = Assistants(persistence.records, registry, clock, new_id)
             await assistants.install_defaults()
-            options = EngineOptions(drain_s=0.0)
+            options = EngineOptions(drain_s=0.0, concurrency=concurrency)
             async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, options=options) as engine:
                 yield Runs(engine, persistence, registry)
 
@@ -83,6 +83,19 @@ async def until(fact: Callable[[], Any], what: str) -> Any:
             return found
     except TimeoutError:
         raise AssertionError(f"never came to pass: {what}") from None
+
+
+async def is_running(runs: Runs, thread_id: str) -> bool:
+    return (await tasks_of(runs, thread_id))[0].status == "running"
+
+
+async def is_idle(runs: Runs, thread_id: str) -> bool:
+    return (await runs.thread(thread_id)).status == "idle"
+
+
+async def questions(runs: Runs, thread_id: str) -> Any:
+    thread = await runs.thread(thread_id)
+    return thread.status == "interrupted" and thread.interrupts
 
 
 async def texts(runs: Runs, thread_id: str, kind: str) -> list[str]:
@@ -117,8 +130,6 @@ async def test_a_task_is_a_run_on_its_own_thread_and_wakes_its_parent_once(runs:
 
 
 async def test_the_threads_of_tasks_are_listed_only_by_their_parent(runs: Runs, thread_id: str) -> None:
-    from stepwell.database.records.types import Page, ThreadFilter
-
     await say(runs, thread_id, "start")
     (task,) = await tasks_of(runs, thread_id)
     records = runs.persistence.records
@@ -170,6 +181,29 @@ async def test_a_task_is_cancelled_and_wakes_nobody(runs: Runs, thread_id: str) 
     assert [text for text in await texts(runs, thread_id, "ai") if "heard" in text] == []
 
 
+async def test_a_task_that_waits_for_an_answer_is_cancelled_with_its_question(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start change")
+    (task,) = await tasks_of(runs, thread_id)
+    question = (await until(lambda: questions(runs, task.task_id), "the task asks"))[0]
+    await say(runs, thread_id, "cancel")
+    assert (await tasks_of(runs, thread_id))[0].status == "cancelled"
+    assert (await runs.thread(task.task_id)).status == "idle"
+    with pytest.raises(InterruptAnsweredError):
+        await runs.start("parent", task.task_id, command={"resume": {question.interrupt_id: APPROVE}})
+    final = await say(runs, thread_id, "check")
+    assert '"cancelled"' in final["messages"][-1]["content"]
+
+
+async def test_a_copied_conversation_cannot_change_the_tasks_of_the_original(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait never")
+    await until(lambda: is_running(runs, thread_id), "the task works")
+    copied = await runs.persistence.records.copy_thread(OWNER, thread_id, new_id())
+    for order in ("cancel", "update more"):
+        final = await say(runs, copied.thread_id, order)
+        assert "belongs to another conversation" in final["messages"][-1]["content"]
+    assert await is_running(runs, thread_id)
+
+
 async def test_another_message_interrupts_the_task_which_then_wakes_once(runs: Runs, thread_id: str) -> None:
     await say(runs, thread_id, "start wait never")
     await say(runs, thread_id, "update something else")
@@ -177,6 +211,50 @@ async def test_another_message_interrupts_the_task_which_then_wakes_once(runs: R
     assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
     assert "answer to: something else" in (await texts(runs, thread_id, "human"))[-1]
     assert await texts(runs, task.task_id, "human") == ["wait never", "something else"]
+
+
+async def test_a_message_to_a_task_that_has_not_begun_is_added_to_its_description(opening: Open, thread_id: str) -> None:
+    async with opening(concurrency=1) as runs:
+        await say(runs, thread_id, "hasty")
+        (task,) = await tasks_of(runs, thread_id)
+        assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
+        assert await texts(runs, task.task_id, "human") == ["one", "two"]
+
+
+async def test_a_task_that_does_not_notify_its_parent_does_not_after_a_message_either(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start", "silent")
+    await say(runs, thread_id, "update more", "silent")
+    (task,) = await tasks_of(runs, thread_id)
+
+    async def answered() -> bool:
+        return "answer to: more" in await texts(runs, task.task_id, "ai") and await is_idle(runs, task.task_id)
+
+    await until(answered, "the task has answered")
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+    assert [text for text in await texts(runs, thread_id, "ai") if "heard" in text] == []
+
+
+async def test_no_message_to_a_task_is_lost(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait never")
+    for message in ("update u1", "update u2", "updates u3 u4"):
+        await say(runs, thread_id, message)
+    (task,) = await tasks_of(runs, thread_id)
+    await heard(runs, thread_id, 1)
+    await until(lambda: is_idle(runs, task.task_id), "the task has ended")
+    seen = await texts(runs, task.task_id, "human")
+    assert sorted(seen) == sorted(["wait never", "u1", "u2", "u3", "u4"])
+    assert seen[:3] == ["wait never", "u1", "u2"]
+
+
+async def test_messages_in_a_queue_keep_their_order_when_another_one_replaces_them(opening: Open, thread_id: str) -> None:
+    async with opening(concurrency=1) as runs:
+        await say(runs, thread_id, "start wait never")
+        (task,) = await tasks_of(runs, thread_id)
+        await until(lambda: is_running(runs, thread_id), "the task works")
+        for word in ("one", "two"):
+            await runs.start("parent", task.task_id, input={"messages": [{"role": "user", "content": word}]})
+        await say(runs, task.task_id, "three", multitask_strategy="interrupt")
+        assert await texts(runs, task.task_id, "human") == ["wait never", "one", "two", "three"]
 
 
 async def test_a_task_that_fails_says_why(runs: Runs, thread_id: str) -> None:
@@ -216,6 +294,82 @@ async def test_a_person_who_writes_to_the_subagent_gets_its_answer_and_the_paren
     assert final["messages"][-1]["content"] == "answer to: more"
     assert await runs.persistence.records.open_runs(OWNER, None, None) == []
     assert len(await heard(runs, thread_id, 1)) == 1
+
+
+async def test_the_same_answer_twice_leaves_the_task_as_it_is(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start change")
+    (task,) = await tasks_of(runs, thread_id)
+    question = (await until(lambda: questions(runs, task.task_id), "the task asks"))[0]
+    for _ in range(2):
+        await runs.result(await runs.start("parent", task.task_id, command={"resume": {question.interrupt_id: APPROVE}}))
+    assert (await tasks_of(runs, thread_id))[0].status == "success"
+
+
+async def test_a_message_that_steers_leaves_the_task_at_work(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    (task,) = await tasks_of(runs, thread_id)
+    await until(lambda: is_running(runs, thread_id), "the task works")
+    more = {"messages": [{"role": "user", "content": "with milk"}]}
+    await runs.start("parent", task.task_id, input=more, multitask_strategy="steer")
+    assert (await tasks_of(runs, thread_id))[0].run_id == task.run_id
+    assert (await tasks_of(runs, thread_id))[0].status == "running"
+    background_graphs.RELEASED.add("tea")
+    assert await heard(runs, thread_id, 1) == [f"heard of {task.task_id}"]
+    assert "answer to: with milk" in (await texts(runs, thread_id, "human"))[-1]
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+
+
+async def test_a_message_that_its_run_could_not_take_does_not_wake_the_parent_again(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    (task,) = await tasks_of(runs, thread_id)
+    await until(lambda: is_running(runs, thread_id), "the task works")
+    more = {"messages": [{"role": "user", "content": "refuse"}]}
+    await runs.start("parent", task.task_id, input=more, multitask_strategy="steer")
+    background_graphs.RELEASED.add("tea")
+
+    async def answered() -> bool:
+        return "answer to: refuse" in await texts(runs, task.task_id, "ai") and await is_idle(runs, task.task_id)
+
+    await until(answered, "the message has a run of its own")
+    assert len(await heard(runs, thread_id, 1)) == 1
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
+    (now,) = await tasks_of(runs, thread_id)
+    assert (now.status, now.run_id != task.run_id) == ("success", True)
+
+
+async def test_a_finished_task_stays_finished_when_a_later_run_is_rolled_back(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start")
+    await heard(runs, thread_id, 1)
+    (task,) = await tasks_of(runs, thread_id)
+    later = await runs.start("parent", task.task_id, input={"messages": [{"role": "user", "content": "wait never"}]})
+    await until(lambda: is_running(runs, thread_id), "the later run works")
+    await runs.engine.cancel(OWNER, task.task_id, [later.run_id], action="rollback", wait=True)
+    assert (await tasks_of(runs, thread_id))[0].run_id == task.run_id
+    assert (await tasks_of(runs, thread_id))[0].status == "success"
+
+
+async def test_a_task_keeps_the_parent_s_configuration_when_a_person_goes_on_with_it(runs: Runs, thread_id: str) -> None:
+    given = {"configurable": {"colour": "red", "permission_mode": "plan"}}
+    await say(runs, thread_id, "start", config=given)
+    await heard(runs, thread_id, 1)
+    (task,) = await tasks_of(runs, thread_id)
+    assert (await say(runs, task.task_id, "configured"))["messages"][-1]["content"] == "found: red in plan"
+    own = {"configurable": {"colour": "blue"}}
+    assert (await say(runs, task.task_id, "configured", config=own))["messages"][-1]["content"] == "found: blue in plan"
+    assert (await say(runs, task.task_id, "configured"))["messages"][-1]["content"] == "found: red in plan"
+
+
+async def test_the_waking_run_has_the_parent_s_configuration_after_an_answer(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start change", config={"configurable": {"colour": "red"}})
+    (task,) = await tasks_of(runs, thread_id)
+    question = (await until(lambda: questions(runs, task.task_id), "the task asks"))[0]
+    answer = {"resume": {question.interrupt_id: APPROVE}}
+    own = {"configurable": {"permission_mode": "accept_edits"}}
+    await runs.result(await runs.start("parent", task.task_id, command=answer, config=own))
+    await heard(runs, thread_id, 1)
+    wake = (await runs.persistence.records.list_runs(OWNER, thread_id, None, Page(limit=1)))[0]
+    assert wake.request.config["configurable"] == {"colour": "red"}
+    assert wake.request.context == {"colour": "red"}
 
 
 async def test_a_wake_waits_until_the_parent_s_question_is_answered(runs: Runs, thread_id: str) -> None:
@@ -296,6 +450,19 @@ async def test_a_thread_with_a_task_under_way_is_not_deleted(runs: Runs, thread_
     await heard(runs, thread_id, 1)
     await runs.persistence.records.delete_thread(OWNER, thread_id)
     assert task.task_id in await runs.persistence.records.delete_expired_threads()
+
+
+async def test_a_thread_with_a_question_and_a_wake_that_waits_for_its_answer_is_deleted(runs: Runs, thread_id: str) -> None:
+    await say(runs, thread_id, "start wait tea")
+    await say(runs, thread_id, "question")
+    background_graphs.RELEASED.add("tea")
+
+    async def waits() -> bool:
+        return bool(await runs.persistence.records.open_runs(OWNER, thread_id, None))
+
+    await until(waits, "the wake is held")
+    await runs.persistence.records.delete_thread(OWNER, thread_id)
+    assert await runs.persistence.records.open_runs(OWNER, None, None) == []
 
 
 async def test_a_restart_loses_no_task(opening: Open, thread_id: str) -> None:

@@ -60,6 +60,21 @@ async def test_a_task_is_stopped_by_its_user(server: Server):
     assert again.json()["status"] == "cancelled"
 
 
+async def test_a_task_that_waits_for_an_answer_is_stopped_and_cannot_be_answered(server: Server):
+    thread_id = str(uuid.uuid4())
+    await say(server, thread_id, "start change")
+    task = await task_of(server, thread_id, "waiting")
+    question = (await server.http.get(f"/threads/{task['thread_id']}")).json()["interrupts"]
+    stopped = await server.http.post(f"/threads/{thread_id}/background-tasks/{task['task_id']}/cancel")
+    assert stopped.json()["status"] == "cancelled"
+    (asked,) = next(iter(question.values()))
+    answer = {"resume": {asked["id"]: {"decisions": [{"type": "approve"}]}}}
+    late = await server.http.post(f"/threads/{task['thread_id']}/runs", json={"assistant_id": "agent", "command": answer})
+    assert late.status_code == 409
+    waiting = (await server.http.get("/interrupts")).json()["interrupts"]
+    assert task["thread_id"] not in {question["thread_id"] for question in waiting}
+
+
 async def test_a_task_of_another_thread_is_not_found(server: Server):
     one, other = str(uuid.uuid4()), str(uuid.uuid4())
     await say(server, one, "start")

@@ -14,7 +14,7 @@ from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
 from stepwell.database.records.erasing import refuse_if_erasing
 from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
-from stepwell.database.types import STEER, CancelAction, Json, Run
+from stepwell.database.types import STEER, CancelAction, Json, Run, RunRequest
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
@@ -49,7 +49,7 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
         (run.thread_id,),
     ).fetchone()
     if row is not None and row["owner"] == run.owner:
-        return admission if row["task"] is None else _as_task(connection, admission, loads(row["task"]), now)
+        return admission if row["task"] is None else _as_task(admission, loads(row["task"]))
     if row is not None or not admission.create_thread:
         raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
     refuse_if_erasing(connection, run.thread_id)
@@ -68,18 +68,31 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
     return admission
 
 
-def _as_task(connection: Connection, admission: Admission, task: Json, now: float) -> Admission:
+def _as_task(admission: Admission, task: Json) -> Admission:
     """Whoever starts a run on a task's thread, the task's graph drives it. If it answers a question, the parent is told how it ended; if
-    a person writes to the subagent, the person reads the answer."""
+    a person writes to the subagent, the person reads the answer. Both have the parent's configuration, except what they give."""
     run = admission.run
-    known = run.request.background or {**task, "notify_parent": task["notify_parent"] and admission.answers is not None}
-    request = replace(run.request, graph_id=task["graph_id"], background=known)
+    request = replace(run.request, graph_id=task["graph_id"])
+    if request.background is None:
+        request = _configured(request, task, admission.given)
+        known = {name: value for name, value in task.items() if name not in ("config", "context")}
+        known["notify_parent"] = task["notify_parent"] and admission.answers is not None
+        request = replace(request, background=known)
     names = {"graph_id": task["graph_id"], "assistant_id": run.request.assistant_id}
-    connection.execute(
-        "UPDATE background_tasks SET run_id = ?, updated_at = ? WHERE task_id = ?", (run.run_id, now, run.thread_id)
-    )
     changed = replace(run, request=request, metadata={**run.metadata, **names})
     return replace(admission, run=changed, thread_metadata={**(admission.thread_metadata or {}), **names})
+
+
+def _configured(request: RunRequest, task: Json, given: frozenset[str]) -> RunRequest:
+    """The request with the task's configuration and context. What the request itself gives comes first, its assistant's last."""
+
+    def merge(ours: Json, stored: Json) -> dict[str, Any]:
+        return {**ours, **{name: value for name, value in stored.items() if name not in given or name not in ours}}
+
+    stored, ours = task.get("config") or {}, request.config
+    configurable = merge(ours.get("configurable") or {}, stored.get("configurable") or {})
+    context = merge(request.context or {}, task.get("context") or {})
+    return replace(request, config={**stored, **ours, "configurable": configurable}, context=context or None)
 
 
 def _looks_around(admission: Admission) -> bool:
@@ -146,7 +159,8 @@ def _apply_strategy(run: Run, inflight: list[Row]) -> list[tuple[str, CancelActi
             "or send another multitask_strategy: enqueue, interrupt or rollback."
         )
     action: CancelAction = "rollback" if run.multitask_strategy == "rollback" else "interrupt"
-    return [(row["run_id"], action) for row in inflight]
+    # The newest first: what a run that never began was told is put before what the newer ones were told (`background.hand_on`).
+    return [(row["run_id"], action) for row in reversed(inflight)]
 
 
 def _require_room(connection: Connection, admission: Admission) -> None:
@@ -210,7 +224,10 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
             run.thread_id,
         ),
     )
-
+    if run.request.background:
+        connection.execute(
+            "UPDATE background_tasks SET run_id = ?, updated_at = ? WHERE task_id = ?", (run.run_id, now, run.thread_id)
+        )
     if row["held_messages"]:
         sent_messages.take_over(connection, run.thread_id, run.run_id)
 

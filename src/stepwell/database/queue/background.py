@@ -12,17 +12,23 @@ Rules to keep:
 - One run of a task wakes the parent at most once: the id of the waking run follows from the run that ended. A run that pauses for an
   answer, or is cancelled, wakes nobody.
 - Whatever starts a run on a task's thread (the parent, an answer, a person), the task's own graph drives it (`as_task`).
+- A task keeps the parent's configuration, context and mode, whoever starts its runs, and so does a run that wakes the parent. Secrets in
+  them are not stored with the task: a person who goes on with it gives them again.
+- A message to a task is never lost: if its run is replaced before the message is in the thread, the next run has it too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from stepwell.database.queue import admission as admissions
 from stepwell.database.queue.types import Admission, Admitted
+from stepwell.database.records import interrupts
 from stepwell.database.records.background import STATUSES, count_open, read_answer, read_spent
-from stepwell.database.rows import dumps, from_time, loads, request_from_text
-from stepwell.database.types import Json, Run, RunRequest, RunStatus
+from stepwell.database.rows import dumps, from_time, loads, request_from_text, request_to_text
+from stepwell.database.types import CancelAction, Json, Run, RunRequest, RunStatus
 from stepwell.sql import Connection
 from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, background_graph_id, wake_message, wake_run_id
 
@@ -33,6 +39,8 @@ PERMISSION_MODE = "permission_mode"
 _REWIND = "rewind"
 """The name in the metadata of a run that takes turns back. Such a run has no mode."""
 _RUNS_LOOKED_AT = 10
+
+_CONFIGURATION = frozenset({"config", "context", "parent_config", "parent_context"})
 
 
 def start(connection: Connection, wanted: Admission, description: str, now: float, max_tasks: int | None = None) -> int | None:
@@ -55,12 +63,19 @@ def start(connection: Connection, wanted: Admission, description: str, now: floa
             task["agent_name"],
             description,
             run.run_id,
-            dumps(task),
+            dumps(_with_configuration(task, run.request.without_secrets())),
             now,
             now,
         ),
     )
     return None
+
+
+def _with_configuration(task: Json, request: RunRequest) -> Json:
+    """What is stored of a task: also the configuration for runs that the parent does not start, and for those that tell the parent."""
+    configurable = {name: value for name, value in (request.config.get("configurable") or {}).items() if name != SPENT_BEFORE}
+    config = {**request.config, "configurable": configurable}
+    return {"parent_config": config, "parent_context": request.context, **task, "config": config, "context": request.context}
 
 
 def has_run(connection: Connection, run_id: str) -> bool:
@@ -69,18 +84,30 @@ def has_run(connection: Connection, run_id: str) -> bool:
 
 
 def description_of(connection: Connection, task_id: str) -> Json:
-    """What each run of a task has to know."""
+    """What each run of a task that the parent starts has to know. Such a run brings the parent's configuration."""
     row = connection.execute("SELECT task FROM background_tasks WHERE task_id = ?", (task_id,)).fetchone()
-    return dict(loads(row["task"]))
+    return {name: value for name, value in loads(row["task"]).items() if name not in _CONFIGURATION}
 
 
-def open_runs(connection: Connection, owner: str, task_id: str) -> list[str]:
-    """The task's runs that are waiting or running."""
+def cancel(connection: Connection, task_id: str, now: float) -> list[tuple[str, CancelAction]]:
+    """End a task that waits for an answer: nobody can answer it any more. Returns the task's runs that must be stopped. The caller has
+    checked whose task it is."""
+    interrupts.settle(connection, task_id, "", ())
+    asked = connection.execute(
+        "UPDATE threads SET interrupts = '[]', status = CASE status WHEN 'interrupted' THEN 'idle' ELSE status END, updated_at = ?"
+        " WHERE thread_id = ? AND interrupts <> '[]' RETURNING thread_id",
+        (now, task_id),
+    ).fetchone()
+    if asked is not None:  # the run that asked has ended, as a run that pauses does
+        connection.execute(
+            "UPDATE runs SET status = 'interrupted', cancel_action = 'interrupt', updated_at = ? WHERE status = 'success'"
+            " AND run_id = (SELECT run_id FROM background_tasks WHERE task_id = ?)",
+            (now, task_id),
+        )
     rows = connection.execute(
-        "SELECT run_id FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND owner = ? ORDER BY number",
-        (task_id, owner),
+        "SELECT run_id FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') ORDER BY number", (task_id,)
     )
-    return [row["run_id"] for row in rows]
+    return [(row["run_id"], "interrupt") for row in rows]
 
 
 def wake_parent(
@@ -117,6 +144,50 @@ def wake_parent(
     return admitted
 
 
+def go_back(connection: Connection, run: Run) -> None:
+    """A run of a task was rolled back: the task is again as the newest run before it left it."""
+    connection.execute(
+        "UPDATE background_tasks SET run_id = COALESCE((SELECT run_id FROM runs WHERE thread_id = ? ORDER BY number DESC LIMIT 1), run_id)"
+        " WHERE task_id = ? AND run_id = ?",
+        (run.thread_id, run.thread_id, run.run_id),
+    )
+
+
+def hand_on(connection: Connection, run: Run) -> None:
+    """A run of a task was stopped. If a newer run has replaced it before its input was in the thread, that run gets the input too, and
+    tells the parent if this one would have."""
+    newer = connection.execute(
+        "SELECT run_id, request FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND status = 'pending' AND attempt = 0"
+        " AND multitask_strategy = 'interrupt' AND number > (SELECT number FROM runs WHERE run_id = ?) ORDER BY number LIMIT 1",
+        (run.thread_id, run.run_id),
+    ).fetchone()
+    if newer is None or _has_begun(connection, run):
+        return
+    request = request_from_text(newer["request"])
+    given, more = run.request.input, request.input
+    if not isinstance(given, Mapping) or not isinstance(more, Mapping):
+        return
+    messages = [*_messages(given), *_messages(more)]
+    told = {**(request.background or {})}
+    told["notify_parent"] = told.get("notify_parent") or (run.request.background or {}).get("notify_parent")
+    request = replace(request, input={**given, **more, "messages": messages}, background=told)
+    connection.execute("UPDATE runs SET request = ? WHERE run_id = ?", (request_to_text(request), newer["run_id"]))
+
+
+def _has_begun(connection: Connection, run: Run) -> bool:
+    """Whether the run's input is in the thread. LangGraph's first checkpoint only notes it, and the next run's input replaces it there."""
+    rows = connection.execute(
+        "SELECT metadata FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = ''",
+        (run.thread_id, run.run_id),
+    )
+    return any(loads(row["metadata"]).get("source") != "input" for row in rows)
+
+
+def _messages(given: Mapping[str, Any]) -> list[Any]:
+    messages = given.get("messages") or []
+    return list(messages) if isinstance(messages, list) else [messages]
+
+
 def hold_wakes(connection: Connection, thread_id: str) -> bool:
     """The thread waits for a person: hold the runs that would tell it about tasks. Returns whether there were any."""
     held = connection.execute(
@@ -137,14 +208,20 @@ def _request_of_parent(connection: Connection, run: Run, task: Json) -> RunReque
     requests = (request_from_text(row["request"]) for row in rows if _REWIND not in loads(row["metadata"]))
     newest = next((request for request in requests if request.graph_id == task["parent_graph_id"]), None)
     if newest is None:
-        return run.request
+        config, context = task.get("parent_config") or run.request.config, task.get("parent_context", run.request.context)
+        return replace(run.request, config=config, context=context)
     if run.request.graph_id != background_graph_id(task["agent_name"], task["parent_graph_id"]):
         return replace(run.request, config=newest.config, context=newest.context)
-    configurable = dict(run.request.config.get("configurable") or {})
-    configurable.pop(PERMISSION_MODE, None)
-    mode = (newest.config.get("configurable") or {}).get(PERMISSION_MODE)
-    configurable |= {} if mode is None else {PERMISSION_MODE: mode}
-    return replace(run.request, config={**run.request.config, "configurable": configurable})
+    configurable = _in_mode_of(newest.config.get("configurable"), run.request.config.get("configurable") or {})
+    context = run.request.context and _in_mode_of(newest.context, run.request.context)
+    return replace(run.request, config={**run.request.config, "configurable": configurable}, context=context)
+
+
+def _in_mode_of(newest: Json | None, values: Json) -> Json:
+    """These values, with the mode among the parent's newest ones. A configuration has the mode in both of its forms."""
+    others = {name: value for name, value in values.items() if name != PERMISSION_MODE}
+    mode = (newest or {}).get(PERMISSION_MODE)
+    return others if mode is None else {**others, PERMISSION_MODE: mode}
 
 
 def _wake_run(run: Run, base: RunRequest, task: Json, report: TaskReport, now: float, *, held: bool) -> Run:

@@ -9,7 +9,7 @@ from stepwell.database import effect_journal, sent_messages
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.events.rows import insert_events
-from stepwell.database.queue.background import hold_wakes, wake_parent
+from stepwell.database.queue.background import go_back, hand_on, hold_wakes, wake_parent
 from stepwell.database.queue.suspects import Crash
 from stepwell.database.queue.types import HELD_UP_S
 from stepwell.database.records import interrupts
@@ -144,6 +144,8 @@ def _end_run(
         connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
     if run.request.background:
         wake_parent(connection, run, status, error, now, paused=paused)
+        if status == "interrupted":
+            hand_on(connection, run)
     end = end_event(run.run_id, status, paused=paused)
     return run_from_row(row), insert_events(connection, run.thread_id, run.run_id, [*events, end], now)
 
@@ -252,6 +254,8 @@ def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
     connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
     connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))
+    if run.request.background:
+        go_back(connection, run)
 
 
 def _tell_gone(connection: Connection, run: Run, now: float) -> list[RunEvent]:

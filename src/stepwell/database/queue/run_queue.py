@@ -46,7 +46,7 @@ from stepwell.database import fence, sent_messages
 from stepwell.database.checkpoints.serializer import continue_ids_after
 from stepwell.database.database import Separate, SqlDatabase
 from stepwell.database.events.log import EventLog, insert_events
-from stepwell.database.queue import admission, ending, leases
+from stepwell.database.queue import admission, background, ending, leases
 from stepwell.database.queue.heartbeat import Heartbeats
 from stepwell.database.queue.types import LEASE_S, Admission, Admitted, Cancellation, ClaimedRun, Drive
 from stepwell.database.queue.unreadable_runs import UnreadableRun
@@ -234,6 +234,18 @@ class RunQueue:
             self._changed.set()
             stopped += runs
         return stopped
+
+    async def cancel_task(self, task_id: str) -> list[Run]:
+        """Stop a background task, whether it works or waits for an answer. Returns the runs that are stopped for it."""
+        now = self._now()
+
+        def work(connection: Connection) -> tuple[list[Run], list[RunEvent]]:
+            return _cancel(connection, background.cancel(connection, task_id, now), "cancelled by the caller", now)
+
+        runs, events = await self._database.write(work, frees=True)
+        self._tell_stopped(runs, events)
+        self._changed.set()
+        return runs
 
     async def steer(
         self, owner: str | None, thread_id: str, run_id: str, message: SteeringMessage

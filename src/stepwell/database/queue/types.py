@@ -40,6 +40,8 @@ class Admission:
     """The thread is created for this run only, and is not listed."""
     steering: Sequence[SteeringMessage] = ()
     """The messages of the run, if they are to enter the run under way."""
+    given: frozenset[str] = frozenset()
+    """The names in the run's `configurable` and `context` that this request gives; others are its assistant's."""
     checked: Mapping[str, AnswerShapeError | None] | None = None
     """Interrupt -> what is wrong with its answer, for interrupts that were open when the answers were checked; `None` if they were not
     checked. An answer to any other interrupt is refused, since it was not checked."""

@@ -47,10 +47,12 @@ _OF_THREAD = (
 
 
 def refuse_if_busy(connection: Connection, thread_id: str) -> None:
-    """Refuse to erase a thread while a run is running or waiting on it."""
+    """Refuse to erase a thread while a run is running or waiting on it. A run that only waits for an answer to the thread's question, to
+    tell about a background task, goes with the thread."""
     busy = connection.execute(
         "SELECT 1 FROM threads WHERE thread_id = :thread AND lease_run IS NOT NULL"
-        " UNION ALL SELECT 1 FROM runs WHERE thread_id = :thread AND status IN ('pending', 'running') LIMIT 1",
+        " UNION ALL SELECT 1 FROM runs WHERE thread_id = :thread AND status IN ('pending', 'running') AND NOT (status = 'pending'"
+        " AND later = 1 AND run_id IN (SELECT wake_run FROM background_wakes WHERE parent_thread_id = :thread)) LIMIT 1",
         {"thread": thread_id},
     ).fetchone()
     if busy is not None:

@@ -28,7 +28,8 @@ from stepwell.middleware.background.specs import AsyncSubAgent, check_background
 from stepwell.middleware.background.tools import MAX_TASKS, START, TaskTools, without_start
 from stepwell.middleware.request import RequestMiddleware
 from stepwell.middleware.run_modes import has_run_modes
-from stepwell.middleware.subagents.specs import is_compiled
+from stepwell.middleware.steering import SteeringMiddleware
+from stepwell.middleware.subagents.specs import SubAgent, is_compiled
 from stepwell.middleware.subagents.task import BuildSubAgent
 from stepwell.tools.background import TASKS, AsyncTask, ServerHost, TaskHost, TaskReport, wake_message
 
@@ -105,7 +106,7 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
                     raise SubAgentSpecError(
                         f"The background subagent '{name}' cannot be built here. Use create_deep_agent, or pass its graph as runnable."
                     )
-                self._built[name] = self._build(plain)
+                self._built[name] = self._build(_steered(plain))
             return self._built[name]
 
     def look(self, task_id: str) -> TaskReport:
@@ -139,6 +140,12 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
     def _tell(self, task_id: str, agent_name: str, report: TaskReport) -> None:
         if self._notify:
             self._notify(report, _wake(task_id, agent_name, report))
+
+
+def _steered(spec: SubAgent) -> SubAgent:
+    """The subagent with a place where messages enter: unlike other subagents, it is the main agent of its own run."""
+    own = spec.get("middleware", ())
+    return {**spec, "middleware": [SteeringMiddleware(), *(each for each in own if not isinstance(each, SteeringMiddleware))]}
 
 
 def _wake(task_id: str, agent_name: str, report: TaskReport) -> HumanMessage:

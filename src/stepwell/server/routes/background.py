@@ -49,7 +49,4 @@ async def get_background_task(thread_id: ThreadId, task_id: PathUuid, principal:
     responses={200: {"model": TaskResponse}},
 )
 async def cancel_background_task(thread_id: ThreadId, task_id: PathUuid, principal: Canceller, services: Given) -> Response:
-    records = services.persistence.records
-    await records.background_task(principal.owner, thread_id, task_id)
-    await services.engine.cancel(principal.owner, task_id, None, status="all", wait=True)
-    return json_response(task_wire(await records.background_task(principal.owner, thread_id, task_id)))
+    return json_response(task_wire(await services.engine.cancel_task(principal.owner, thread_id, task_id)))

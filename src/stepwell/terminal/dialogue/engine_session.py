@@ -136,8 +136,7 @@ class EngineSession:
         return [TaskLine(each.task_id, each.agent_name, each.status, each.description) for each in listed]
 
     async def stop_task(self, task_id: str) -> None:
-        await self._records.background_task(_OWNER, self._thread_id, task_id)
-        await self._engine.cancel(_OWNER, task_id, None, status="all", wait=True)
+        await self._engine.cancel_task(_OWNER, self._thread_id, task_id)
 
     def hear_tasks(self) -> AsyncGenerator[StreamPart]:
         return self.follow()
