@@ -320,6 +320,20 @@ def test_paths_of_the_host_go_back_too(folder: Path) -> None:
     assert not (folder / "a.md").exists()
 
 
+def test_files_of_a_backend_factory_go_back(folder: Path) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done"], lambda _: FilesystemBackend(folder))
+    say(agent, "m1")
+    assert (folder / "a.md").read_text() == "x"
+    rewind(agent, THREAD, "m1")
+    assert not (folder / "a.md").exists()
+
+
+def test_files_of_a_backend_class_are_in_state() -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done"], StateBackend)
+    say(agent, "m1")
+    assert rewind(agent, THREAD, "m1")["files_changed"] == ["/a.md"]
+
+
 def test_a_change_on_a_device_is_listed_and_left_to_the_device(folder: Path) -> None:
     device = FolderDevice(FilesystemBackend(folder))
     agent = build(
