@@ -14,7 +14,9 @@ killed before all other files are back, the order is still in the thread: whoeve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, NotRequired, cast
 from uuid import uuid4
@@ -81,12 +83,29 @@ class RewindMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self.keeper: JournalKeeper = MemoryJournals() if folder is None else FolderJournals(Path(folder))
         self._files = None if backend is None else RecordedBackend(backend, self.keeper)
+        self._is_of_agent = False
+        self._has_main = False
 
-    def record(self, backend: BackendProtocol | BackendFactory) -> RecordedBackend:
-        """The backend with its changes journaled. The first one is the one that a rewind restores: the main agent's."""
-        recorded = RecordedBackend(backend, self.keeper)
-        self._files = self._files or recorded
-        return recorded
+    def for_agent(self) -> RewindMiddleware:
+        """The one of a new agent and its subagents. Agents that are given the same instance share its journals, not their files."""
+        if self._is_of_agent:
+            return self
+        other = copy(self)
+        other._is_of_agent = True
+        return other
+
+    def recorder(self) -> Callable[[BackendProtocol | BackendFactory], RecordedBackend]:
+        """Wraps the backends of one more agent so that their changes are journaled. The first agent is the main one, whose files a
+        rewind restores; the others are its subagents."""
+        depth = 1 if self._has_main else 0
+        self._has_main = True
+        return partial(self._record, depth)
+
+    def _record(self, depth: int, backend: BackendProtocol | BackendFactory) -> RecordedBackend:
+        if self._files is None and depth == 0:
+            self._files = RecordedBackend(backend, self.keeper)
+        is_known = self._files is not None and self._files.has_files_of(backend)
+        return RecordedBackend(backend, self.keeper, depth=depth if is_known else None)
 
     def journal(self, config: Mapping[str, Any]) -> FileJournal | None:
         """The journal of the thread in this config."""

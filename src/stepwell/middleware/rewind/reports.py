@@ -11,7 +11,7 @@ from typing_extensions import TypedDict  # pydantic cannot build a JSON schema f
 
 from stepwell.backends import text
 from stepwell.tools.rewind.journal import Entry
-from stepwell.tools.rewind.recorded import DEVICE, NO_IMAGE
+from stepwell.tools.rewind.recorded import DEVICE, ELSEWHERE, NO_IMAGE
 
 MAX_DIFFED_LINES = 4_000
 """Longer files are compared by counting lines, because a diff takes time with the product of both lengths."""
@@ -113,7 +113,7 @@ def describe_notes(notes: Iterable[Entry]) -> list[NotUndone]:
 def _kind(note: Entry) -> Cannot:
     if note.name == DEVICE:
         return "device"
-    if note.name == NO_IMAGE:
+    if note.name in (NO_IMAGE, ELSEWHERE):
         return "file"
     return "command" if note.name in COMMANDS else "effect"
 

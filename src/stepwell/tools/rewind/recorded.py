@@ -31,6 +31,7 @@ from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.backends.transfers import has_whole_files
 from stepwell.tools.files.tools import acall, backend_for
 from stepwell.tools.rewind.journal import Entry, FileJournal, JournalKeeper, hash_of, journal_in
+from stepwell.tools.rewind.places import are_same_files, depth_in
 
 T = TypeVar("T")
 Result = TypeVar("Result", WriteResult, EditResult, DeleteResult, MoveResult)
@@ -68,16 +69,29 @@ class RecordedBackend:
     """A backend, or a function that makes one, whose changes are journaled. What it does not define, the backend does."""
 
     def __init__(
-        self, backend: BackendProtocol | BackendFactory, keeper: JournalKeeper, journal: FileJournal | None = None
+        self,
+        backend: BackendProtocol | BackendFactory,
+        keeper: JournalKeeper,
+        journal: FileJournal | None = None,
+        *,
+        depth: int | None = 0,
     ) -> None:
+        """`depth` is how many agents may be around the one with this backend: 1 for a subagent. With more, or with None, these are not
+        the files that a rewind of the thread restores, and changes are only noted."""
         self._backend = backend
         self._keeper = keeper
         self._journal = journal
+        self._depth = depth
 
     def bind(self, runtime: Any) -> RecordedBackend:
         """The same over the backend for this call, in the journal of the call's thread."""
-        journal = journal_in(getattr(runtime, "config", None) or {}, self._keeper)
-        return RecordedBackend(backend_for(self._backend, runtime), self._keeper, journal)
+        config = getattr(runtime, "config", None) or {}
+        depth = None if self._depth is None or depth_in(config) > self._depth else self._depth
+        return RecordedBackend(backend_for(self._backend, runtime), self._keeper, journal_in(config, self._keeper), depth=depth)
+
+    def has_files_of(self, backend: BackendProtocol | BackendFactory) -> bool:
+        """Whether a change in that backend can be taken back in this one."""
+        return are_same_files(self._backend, backend)
 
     def remote_at(self, path: str) -> bool:
         return is_remote(self._backend, path)
@@ -137,6 +151,8 @@ class RecordedBackend:
             return (yield VerbCall(verb, args, options))
         if any(keeps_versions(self._backend, str(path)) for path in touched):
             return (yield from self._on_device(verb, args, options))
+        if self._depth is None:
+            return (yield from self._elsewhere(verb, args, options))
         for attempt in range(_ATTEMPTS):
             try:
                 entries, images, seen = yield from self._look(verb, [str(path) for path in touched], args, options)
@@ -164,6 +180,15 @@ class RecordedBackend:
         result = yield VerbCall(verb, args, options)
         if result.error is None:
             yield JournalCall("begin", ([Entry("note", DEVICE, detail=f"{verb} {args[0]}")], {}))
+        return result
+
+    def _elsewhere(self, verb: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Steps[Request, Any]:
+        """A change in files that a rewind does not reach: it would look for the path in the main agent's."""
+        detail = f"{verb} {args[0]}, in a subagent's own files"
+        numbers = yield JournalCall("begin", ([Entry("note", ELSEWHERE, detail=detail)], {}))
+        result = yield VerbCall(verb, args, options)
+        if result.error is not None:
+            yield JournalCall("drop", (numbers,))
         return result
 
     def _without_images(self, verb: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Steps[Request, Any]:
@@ -232,6 +257,8 @@ class RecordedBackend:
 
 DEVICE = "device"
 """The name of a note about a change on somebody's device."""
+ELSEWHERE = "elsewhere"
+"""The name of a note about a change in files that are not the main agent's."""
 NO_IMAGE = "no_image"
 """The name of a note about a change whose files could not be kept."""
 

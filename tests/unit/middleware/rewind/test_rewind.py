@@ -11,7 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell import HooksMiddleware, RewindMiddleware, SendBack, arewind, create_deep_agent, rewind
+from stepwell import FilesystemMiddleware, HooksMiddleware, RewindMiddleware, SendBack, arewind, create_deep_agent, rewind
 from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
 from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
@@ -191,6 +191,58 @@ def test_changes_of_subagents_are_taken_back(folder: Path) -> None:
     assert (folder / "a.md").exists()
     rewind(agent, THREAD, "m1")
     assert not (folder / "a.md").exists()
+
+
+def test_agents_that_share_an_instance_keep_their_own_files(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "diary.md").write_text("mine")
+    keeping = RewindMiddleware()
+    build(["hello"], FilesystemBackend(folder), keeping=keeping)
+    agent = build([call("delete", file_path="/diary.md"), "done"], FilesystemBackend(other), keeping=keeping)
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    assert (other / "diary.md").read_text() == "mine"
+    assert list(folder.iterdir()) == []
+
+
+def subagent(backend: Any, **more: Any) -> Any:
+    own = [FilesystemMiddleware(backend=backend), *more.pop("middleware", [])]
+    script = [call("delete", file_path="/a.md"), "deleted"]
+    return {
+        "name": "s",
+        "description": "d",
+        "system_prompt": "p",
+        "model": ScriptedModel(script),
+        "middleware": own,
+        **more,
+    }
+
+
+def test_a_change_in_a_subagents_own_files_is_listed_and_made_nowhere_else(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.md").write_text("theirs")
+    script = [call("task", description="x", subagent_type="s"), "done"]
+    for sub in (subagent(FilesystemBackend(other)), subagent(FilesystemBackend(other), middleware=[RewindMiddleware()])):
+        (other / "a.md").write_text("theirs")
+        agent = build(script, FilesystemBackend(folder), subagents=[sub])
+        say(agent, "m1")
+        assert not (other / "a.md").exists()
+        report = rewind(agent, THREAD, "m1")
+        assert report["files_changed"] == []
+        assert report["not_undone"] == [{"kind": "file", "what": "delete /a.md, in a subagent's own files", "times": 1}]
+        assert list(folder.iterdir()) == []
+
+
+def test_a_subagents_own_tools_over_the_same_folder_go_back(folder: Path) -> None:
+    (folder / "a.md").write_text("ours")
+    script = [call("task", description="x", subagent_type="s"), "done"]
+    agent = build(script, FilesystemBackend(folder), subagents=[subagent(FilesystemBackend(folder))])
+    say(agent, "m1")
+    assert not (folder / "a.md").exists()
+    rewind(agent, THREAD, "m1")
+    assert (folder / "a.md").read_text() == "ours"
 
 
 def test_what_cannot_be_undone_is_listed(folder: Path) -> None:
