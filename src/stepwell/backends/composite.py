@@ -129,6 +129,11 @@ class CompositeBackend(SteppedBackend):
         """Each child with its mount; the default's is empty."""
         return [(mount.path, mount.child) for mount in (self._table.default, *self._table.mounts)]
 
+    def parts(self) -> dict[str, Any]:
+        """Each child by its mount, as it answers in the call that this tree is bound to; before that, a factory is itself."""
+        mounts = (self._table.default, *self._table.mounts)
+        return {mount.path: mount.child if self._runtime is None else mount.open(self._runtime) for mount in mounts}
+
     def canonical_path(self, path: str) -> str | ErrorText:
         """The one path under which a file is shown, for backends that know several."""
         resolved = paths.resolve(path)

@@ -41,15 +41,18 @@ def plan(entries: Sequence[Entry], mark: Entry) -> list[Step]:
     first: dict[str, Entry] = {}
     last: dict[str, Entry] = {}
     broken: set[str] = set()
-    for entry in entries:
-        if entry.kind != "change" or entry.number <= mark.number:
-            continue
+    for entry in changes_since(entries, mark):
         first.setdefault(entry.name, entry)
         earlier = last.get(entry.name)
         if earlier is not None and entry.before not in (earlier.after, earlier.before):
             broken.add(entry.name)
         last[entry.name] = entry
     return [Step(path, first[path].before, (last[path].after, last[path].before), path not in broken) for path in sorted(first)]
+
+
+def changes_since(entries: Iterable[Entry], mark: Entry) -> list[Entry]:
+    """The changes of files since the mark."""
+    return [each for each in entries if each.kind == "change" and each.number > mark.number]
 
 
 def notes_since(entries: Iterable[Entry], mark: Entry) -> list[Entry]:

@@ -18,7 +18,7 @@ def are_same_files(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, CompositeBackend):
-        ours, theirs = dict(one.children()), dict(other.children())
+        ours, theirs = one.parts(), other.parts()
         return ours.keys() == theirs.keys() and all(are_same_files(ours[path], theirs[path]) for path in ours)
     if isinstance(one, ForeignBackend):
         return bool(one.inner is other.inner)

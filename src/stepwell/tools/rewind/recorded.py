@@ -89,9 +89,9 @@ class RecordedBackend:
         depth = None if self._depth is None or depth_in(config) > self._depth else self._depth
         return RecordedBackend(backend_for(self._backend, runtime), self._keeper, journal_in(config, self._keeper), depth=depth)
 
-    def has_files_of(self, backend: BackendProtocol | BackendFactory) -> bool:
+    def has_files_of(self, backend: BackendProtocol | BackendFactory | RecordedBackend) -> bool:
         """Whether a change in that backend can be taken back in this one."""
-        return are_same_files(self._backend, backend)
+        return are_same_files(self._backend, backend._backend if isinstance(backend, RecordedBackend) else backend)
 
     def remote_at(self, path: str) -> bool:
         return is_remote(self._backend, path)
