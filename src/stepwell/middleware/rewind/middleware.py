@@ -46,6 +46,8 @@ from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
 CHANNEL = "rewind"
 _OWN_TOOLS = frozenset({"task", "write_todos"})
 """Tools whose effects are in the thread, or are noted by those that they call."""
+_BACKGROUND = {"start_async_task": "description", "update_async_task": "message"}
+"""Tools that set a background subagent to work, which has a thread and a journal of its own; with the argument that says what to do."""
 _DETAIL_CHARS = 120
 
 
@@ -144,19 +146,26 @@ class RewindMiddleware(AgentMiddleware[Any, Any, Any]):
     def _note(self, request: ToolCallRequest) -> Any:
         """Write down a call whose effect cannot be undone. None if there is nothing to write."""
         name = request.tool_call["name"]
-        if (
-            request.tool is None
-            or name in _OWN_TOOLS
-            or is_file_change(request.tool)
-            or declared_effect(request.tool) == "read"
-        ):
+        if request.tool is None or name in _OWN_TOOLS or is_file_change(request.tool):
+            return None
+        if declared_effect(request.tool) == "read" and name not in _BACKGROUND:
             return None
         journal = self.journal(request.runtime.config)
         if journal is None:
             return None
-        command = request.tool_call["args"].get("command") if name in COMMANDS else None
-        detail = f"{name}: {command}" if isinstance(command, str) else name
-        return journal.begin([Entry("note", name, detail=detail[:_DETAIL_CHARS])], {})
+        called = request.tool_call
+        note = Entry("note", name, checkpoint_id=called.get("id") or "", detail=_detail(name, called["args"]))
+        return journal.begin([note], {})
+
+
+def _detail(name: str, args: Mapping[str, Any]) -> str:
+    """What a note says about a call."""
+    if name in _BACKGROUND:
+        asked = " ".join(str(args.get(_BACKGROUND[name])).split())
+        whose = args.get("subagent_type") or args.get("task_id")
+        return f"background task {whose}: {asked}"[:_DETAIL_CHARS] + ". What it changed stays; if it is under way, it goes on"
+    command = args.get("command") if name in COMMANDS else None
+    return (f"{name}: {command}" if isinstance(command, str) else name)[:_DETAIL_CHARS]
 
 
 async def _after(noted: Any, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:

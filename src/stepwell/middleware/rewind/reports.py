@@ -103,11 +103,10 @@ def _texts(files: Mapping[str, Any]) -> dict[str, bytes]:
 
 def describe_notes(notes: Iterable[Entry]) -> list[NotUndone]:
     """What stays, each once, with how often it was done."""
-    counted: dict[tuple[Cannot, str], int] = {}
+    calls: dict[tuple[Cannot, str], set[str | int]] = {}
     for note in notes:
-        key = _kind(note), note.detail
-        counted[key] = counted.get(key, 0) + 1
-    return [{"kind": kind, "what": what, "times": times} for (kind, what), times in counted.items()]
+        calls.setdefault((_kind(note), note.detail), set()).add(note.checkpoint_id or note.number)
+    return [{"kind": kind, "what": what, "times": len(done)} for (kind, what), done in calls.items()]
 
 
 def _kind(note: Entry) -> Cannot:

@@ -42,7 +42,8 @@ class Entry:
     name: str
     """A turn's id, a file's path, or the name of a tool whose effect cannot be undone."""
     checkpoint_id: str = ""
-    """For a turn: the checkpoint in which it began; for a rewind, the newest one before it."""
+    """For a turn: the checkpoint in which it began; for a rewind, the newest one before it. For a note: the id of the tool's call, which
+    is noted again if it paused."""
     before: str = ABSENT
     """The hash of the file before the change."""
     after: str = ABSENT

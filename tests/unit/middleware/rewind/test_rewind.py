@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,18 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
-from stepwell import FilesystemMiddleware, HooksMiddleware, RewindMiddleware, SendBack, arewind, create_deep_agent, rewind
+from stepwell import (
+    AsyncSubAgentMiddleware,
+    FilesystemMiddleware,
+    HooksMiddleware,
+    RewindMiddleware,
+    SendBack,
+    arewind,
+    create_deep_agent,
+    rewind,
+)
 from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
 from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
@@ -254,6 +264,49 @@ def test_what_cannot_be_undone_is_listed(folder: Path) -> None:
     agent = build([call("send_mail", to="a"), call("send_mail", to="b"), "done"], FilesystemBackend(folder), tools=[send_mail])
     say(agent, "m1")
     assert rewind(agent, THREAD, "m1", dry_run=True)["not_undone"] == [{"kind": "effect", "what": "send_mail", "times": 2}]
+
+
+def test_background_tasks_are_listed(folder: Path) -> None:
+    ended = threading.Event()
+    script = {
+        "main": [call("start_async_task", description="Write it", subagent_type="w"), "started"],
+        "w": [call("write_file", file_path="/a.md", content="x"), "written"],
+    }
+    background = AsyncSubAgentMiddleware(
+        async_subagents=[{"name": "w", "description": "d", "system_prompt": "p"}], notify=lambda *_: ended.set()
+    )
+    agent = create_deep_agent(
+        ScriptedModel.by_agent(script),
+        backend=FilesystemBackend(folder),
+        middleware=[RewindMiddleware(), background],
+        checkpointer=InMemorySaver(),
+    )
+    say(agent, "m1")
+    assert ended.wait(20)
+    report = rewind(agent, THREAD, "m1")
+    what = "background task w: Write it. What it changed stays; if it is under way, it goes on"
+    assert report["not_undone"] == [{"kind": "effect", "what": what, "times": 1}]
+    assert (folder / "a.md").exists()
+
+
+def test_calls_that_pause_count_once_and_refused_ones_not_at_all(folder: Path) -> None:
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        return str(interrupt("Really?"))
+
+    @tool
+    def send_mail(to: str) -> str:
+        """Send a mail."""
+        return "sent"
+
+    script = [call("pay", amount=1), "paid", call("send_mail", to="a"), "not sent"]
+    agent = build(script, FilesystemBackend(folder), tools=[pay, send_mail], interrupt_on={"send_mail": True})
+    say(agent, "m1")
+    agent.invoke(Command(resume="yes"), THREAD)
+    say(agent, "m2")
+    agent.invoke(Command(resume={"decisions": [{"type": "reject"}]}), THREAD)
+    assert rewind(agent, THREAD, "m1", dry_run=True)["not_undone"] == [{"kind": "effect", "what": "pay", "times": 1}]
 
 
 def test_an_unknown_turn_gets_a_sentence(folder: Path) -> None:
