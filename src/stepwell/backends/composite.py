@@ -189,13 +189,21 @@ class CompositeBackend(SteppedBackend):
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
         return (retell(found, owner) or found) if isinstance(found, ErrorText) else found
 
-    def write_whole(self, file_path: str, content: bytes) -> WriteResult:
-        return run_steps(self.write_whole_steps(file_path, content), self.perform)
+    def mode_of(self, file_path: str) -> int | None:
+        """The permission bits of a file, where the child's files have some."""
+        path = self._file(file_path)
+        owner = self._table.owner(path)
+        own = None if isinstance(path, ErrorText) else getattr(owner.open(self._runtime), "mode_of", None)
+        found: int | None = own(owner.inner(path)) if own else None
+        return found
 
-    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
-        return await arun_steps(self.write_whole_steps(file_path, content), self.aperform)
+    def write_whole(self, file_path: str, content: bytes, **options: Any) -> WriteResult:
+        return run_steps(self.write_whole_steps(file_path, content, options), self.perform)
 
-    def write_whole_steps(self, file_path: str, content: bytes) -> Steps[VerbCall, WriteResult]:
+    async def awrite_whole(self, file_path: str, content: bytes, **options: Any) -> WriteResult:
+        return await arun_steps(self.write_whole_steps(file_path, content, options), self.aperform)
+
+    def write_whole_steps(self, file_path: str, content: bytes, options: Mapping[str, Any]) -> Steps[VerbCall, WriteResult]:
         """Bytes of any kind, where the child can store them."""
         path = self._file(file_path)
         if isinstance(path, ErrorText):
@@ -203,7 +211,7 @@ class CompositeBackend(SteppedBackend):
         owner = self._table.owner(path)
         if not hasattr(owner.open(self._runtime), "write_whole"):
             return WriteResult(error=messages.not_text(path))
-        result: WriteResult = yield VerbCall(owner, "write_whole", (owner.inner(path), content))
+        result: WriteResult = yield VerbCall(owner, "write_whole", (owner.inner(path), content), options)
         return _translate_result(owner, result)
 
     def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:

@@ -48,7 +48,7 @@ class Entry:
     """The hash of the file before the change."""
     after: str = ABSENT
     detail: str = ""
-    """For a note: what the tool was called with, cut. For a turn: `rewind` if it is one."""
+    """For a note: what the tool was called with, cut. For a turn: `rewind` if it is one. For a file that goes: its permission bits."""
     run_id: str = ""
     number: int = 0
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from stepwell.backends import messages, paths, text
@@ -30,7 +31,7 @@ from stepwell.backends.protocol import (
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.backends.transfers import has_whole_files
 from stepwell.tools.files.tools import acall, backend_for
-from stepwell.tools.rewind.journal import Entry, FileJournal, JournalKeeper, hash_of, journal_in
+from stepwell.tools.rewind.journal import ABSENT, Entry, FileJournal, JournalKeeper, hash_of, journal_in
 from stepwell.tools.rewind.places import are_same_files, depth_in
 
 T = TypeVar("T")
@@ -218,7 +219,8 @@ class RecordedBackend:
         outside = [change for change in changes if change[1] != change[2] and not self.in_state_at(change[0])]
         version = _version(before)
         may_pin = version and not options.get("expected_version") and _takes_version(getattr(self._backend, verb, None))
-        return _entries(outside), _images(outside), {"expected_version": version} if may_pin else {}
+        entries = yield from self._with_modes(_entries(outside))
+        return entries, _images(outside), {"expected_version": version} if may_pin else {}
 
     def _look_below(
         self, verb: str, path: str, destination: str | None = None
@@ -242,7 +244,16 @@ class RecordedBackend:
                 if destination is not None:
                     changes.append((destination + name[len(path) :], None, content))
         outside = [change for change in changes if not self.in_state_at(change[0])]
-        return _entries(outside), _images(outside), {}
+        return (yield from self._with_modes(_entries(outside))), _images(outside), {}
+
+    def _with_modes(self, entries: Sequence[Entry]) -> Steps[Request, list[Entry]]:
+        """The entries with the permission bits of files that go; files that are replaced keep theirs."""
+        noted = []
+        for entry in entries:
+            goes = entry.after == ABSENT and hasattr(self._backend, "mode_of")
+            mode: int | None = (yield VerbCall("mode_of", (entry.name,))) if goes else None
+            noted.append(entry if mode is None else replace(entry, detail=f"{mode:o}"))
+        return noted
 
     def _read(self, path: str) -> Steps[Request, bytes | None]:
         """A file as it is stored; None if there is none."""

@@ -180,6 +180,31 @@ def test_folders_that_were_deleted_or_moved_come_back(folder: Path) -> None:
     assert not [path for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize("is_mounted", [False, True])
+def test_a_script_that_was_deleted_or_moved_can_be_run_again(folder: Path, is_mounted: bool) -> None:
+    (folder / "bin").mkdir()
+    for name in ("bin/a.sh", "b.sh", "c.sh"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    disk, root = FilesystemBackend(folder), "/disk" if is_mounted else ""
+    script = [
+        call("edit_file", file_path=f"{root}/b.sh", old_string="sh", new_string="bash", replace_all=True),
+        call("delete", file_path=f"{root}/bin"),
+        call("delete", file_path=f"{root}/b.sh"),
+        call("move", source=f"{root}/c.sh", destination=f"{root}/d.sh"),
+        "done",
+    ]
+    agent = build(script, CompositeBackend(StateBackend(), {"/disk/": disk}) if is_mounted else disk)
+    say(agent, "m1")
+    assert [path.name for path in folder.iterdir()] == ["d.sh"]
+    report = rewind(agent, THREAD, "m1")
+    for name in ("bin/a.sh", "b.sh", "c.sh"):
+        assert (folder / name).read_text() == "#!/bin/sh\n"
+        assert (folder / name).stat().st_mode & 0o777 == 0o755
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert (folder / "d.sh").stat().st_mode & 0o777 == 0o755
+
+
 def test_a_file_comes_back_where_the_agent_made_a_folder(folder: Path) -> None:
     (folder / "a").write_text("a file")
     script = [call("delete", file_path="/a"), call("write_file", file_path="/a/b.md", content="x"), "done"]
