@@ -197,6 +197,13 @@ class CompositeBackend(SteppedBackend):
         found: int | None = own(owner.inner(path)) if own else None
         return found
 
+    def links_below(self, path: str) -> list[str]:
+        """The symbolic links below a folder, where the child's files have some."""
+        resolved = paths.resolve(path)
+        owner = self._table.owner(resolved)
+        own = None if isinstance(resolved, ErrorText) else getattr(owner.open(self._runtime), "links_below", None)
+        return [owner.outer(link) for link in own(owner.inner(resolved))] if own else []
+
     def write_whole(self, file_path: str, content: bytes, **options: Any) -> WriteResult:
         return run_steps(self.write_whole_steps(file_path, content, options), self.perform)
 

@@ -126,6 +126,15 @@ class FilesystemBackend(SyncBackend):
             return None
         return None if found is None else stat.S_IMODE(found.st_mode) & 0o777
 
+    def links_below(self, path: str) -> list[str]:
+        """The symbolic links in a folder and below, which no tool shows or follows."""
+        spot = self._spots.resolve_entry(path)
+        try:
+            found = [] if isinstance(spot, ErrorText) else entries.survey(self._tree, spot.segments).links
+        except (OSError, UnicodeError):
+            return []
+        return [f"{path.rstrip('/')}/{link}" for link in sorted(found)]
+
     def write_whole(self, file_path: str, content: bytes, *, mode: int | None = None) -> WriteResult:
         """Store bytes of any kind, overwriting what is there; a new file gets the `mode`. For programs: a model writes text."""
         spot = self._spots.resolve_file(file_path)

@@ -244,7 +244,9 @@ class RecordedBackend:
                 if destination is not None:
                     changes.append((destination + name[len(path) :], None, content))
         outside = [change for change in changes if not self.in_state_at(change[0])]
-        return (yield from self._with_modes(_entries(outside))), _images(outside), {}
+        links = (yield VerbCall("links_below", (path,))) if hasattr(self._backend, "links_below") else []
+        notes = [Entry("note", NO_IMAGE, detail=f"{verb} {link}, a link") for link in links]
+        return [*(yield from self._with_modes(_entries(outside))), *notes], _images(outside), {}
 
     def _with_modes(self, entries: Sequence[Entry]) -> Steps[Request, list[Entry]]:
         """The entries with the permission bits of files that go; files that are replaced keep theirs."""

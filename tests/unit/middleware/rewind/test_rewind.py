@@ -205,6 +205,20 @@ def test_a_script_that_was_deleted_or_moved_can_be_run_again(folder: Path, is_mo
     assert (folder / "d.sh").stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.parametrize("is_mounted", [False, True])
+def test_links_in_a_deleted_folder_are_listed(folder: Path, is_mounted: bool) -> None:
+    (folder / "docs" / "deep").mkdir(parents=True)
+    (folder / "docs" / "a.md").write_text("a")
+    (folder / "docs" / "deep" / "link").symlink_to("../a.md")
+    disk, root = FilesystemBackend(folder), "/disk" if is_mounted else ""
+    backend = CompositeBackend(StateBackend(), {"/disk/": disk}) if is_mounted else disk
+    agent = build([call("delete", file_path=f"{root}/docs"), "done"], backend)
+    say(agent, "m1")
+    report = rewind(agent, THREAD, "m1")
+    assert report["not_undone"] == [{"kind": "file", "what": f"delete {root}/docs/deep/link, a link", "times": 1}]
+    assert (folder / "docs" / "a.md").read_text() == "a"
+
+
 def test_a_file_comes_back_where_the_agent_made_a_folder(folder: Path) -> None:
     (folder / "a").write_text("a file")
     script = [call("delete", file_path="/a"), call("write_file", file_path="/a/b.md", content="x"), "done"]
