@@ -176,7 +176,10 @@ def record_files(stack: Sequence[Middleware]) -> list[Middleware]:
     rewind = _rewind_in(stack)
     if rewind is None:
         return list(stack)
-    return [entry.with_record(rewind.record) if isinstance(entry, FilesystemMiddleware) else entry for entry in stack]
+    own = rewind.for_agent()
+    record = own.recorder()
+    with_own = [own if entry is rewind else entry for entry in stack]
+    return [entry.with_record(record) if isinstance(entry, FilesystemMiddleware) else entry for entry in with_own]
 
 
 def _rewind_in(stack: Sequence[Middleware]) -> RewindMiddleware | None:

@@ -36,6 +36,7 @@ from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
+from stepwell.middleware.rewind.middleware import RewindMiddleware
 from stepwell.middleware.skills import SkillSource
 from stepwell.middleware.subagents.specs import (
     GENERAL_PURPOSE,
@@ -114,6 +115,7 @@ def create_deep_agent(
     check_arguments(tools, middleware, backend, given_prompt)
     check_sources(skills, memory)
     ordinary, middleware = _without_background(subagents, middleware)
+    middleware = [entry.for_agent() if isinstance(entry, RewindMiddleware) else entry for entry in middleware]
     chosen = resolve_model(model)
     if not capabilities_of(chosen).tools:
         _log.warning("The model %s is not reliable with tools; a deep agent will mostly fail with it.", describe(chosen).name)
@@ -209,8 +211,10 @@ class _Recipe:
 
     def _middleware_of(self, spec: SubAgent) -> tuple[Middleware, ...]:
         """The main agent's middleware that applies everywhere (a budget, say) unless the subagent replaces it; then the subagent's own."""
-        own = tuple(spec.get("middleware", ()))
         everywhere = [entry for entry in self.middleware if getattr(entry, "reaches_subagents", False)]
+        own = tuple(spec.get("middleware", ()))
+        if any(isinstance(entry, RewindMiddleware) for entry in everywhere):  # a thread has one journal
+            own = tuple(entry for entry in own if not isinstance(entry, RewindMiddleware))
         return (*(entry for entry in everywhere if not any(_replaces(other, entry) for other in own)), *own)
 
     def build_subagent(self, spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:

@@ -129,6 +129,11 @@ class CompositeBackend(SteppedBackend):
         """Each child with its mount; the default's is empty."""
         return [(mount.path, mount.child) for mount in (self._table.default, *self._table.mounts)]
 
+    def parts(self) -> dict[str, Any]:
+        """Each child by its mount, as it answers in the call that this tree is bound to; before that, a factory is itself."""
+        mounts = (self._table.default, *self._table.mounts)
+        return {mount.path: mount.child if self._runtime is None else mount.open(self._runtime) for mount in mounts}
+
     def canonical_path(self, path: str) -> str | ErrorText:
         """The one path under which a file is shown, for backends that know several."""
         resolved = paths.resolve(path)
@@ -184,13 +189,28 @@ class CompositeBackend(SteppedBackend):
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
         return (retell(found, owner) or found) if isinstance(found, ErrorText) else found
 
-    def write_whole(self, file_path: str, content: bytes) -> WriteResult:
-        return run_steps(self.write_whole_steps(file_path, content), self.perform)
+    def mode_of(self, file_path: str) -> int | None:
+        """The permission bits of a file, where the child's files have some."""
+        path = self._file(file_path)
+        owner = self._table.owner(path)
+        own = None if isinstance(path, ErrorText) else getattr(owner.open(self._runtime), "mode_of", None)
+        found: int | None = own(owner.inner(path)) if own else None
+        return found
 
-    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
-        return await arun_steps(self.write_whole_steps(file_path, content), self.aperform)
+    def links_below(self, path: str) -> list[str]:
+        """The symbolic links below a folder, where the child's files have some."""
+        resolved = paths.resolve(path)
+        owner = self._table.owner(resolved)
+        own = None if isinstance(resolved, ErrorText) else getattr(owner.open(self._runtime), "links_below", None)
+        return [owner.outer(link) for link in own(owner.inner(resolved))] if own else []
 
-    def write_whole_steps(self, file_path: str, content: bytes) -> Steps[VerbCall, WriteResult]:
+    def write_whole(self, file_path: str, content: bytes, **options: Any) -> WriteResult:
+        return run_steps(self.write_whole_steps(file_path, content, options), self.perform)
+
+    async def awrite_whole(self, file_path: str, content: bytes, **options: Any) -> WriteResult:
+        return await arun_steps(self.write_whole_steps(file_path, content, options), self.aperform)
+
+    def write_whole_steps(self, file_path: str, content: bytes, options: Mapping[str, Any]) -> Steps[VerbCall, WriteResult]:
         """Bytes of any kind, where the child can store them."""
         path = self._file(file_path)
         if isinstance(path, ErrorText):
@@ -198,7 +218,7 @@ class CompositeBackend(SteppedBackend):
         owner = self._table.owner(path)
         if not hasattr(owner.open(self._runtime), "write_whole"):
             return WriteResult(error=messages.not_text(path))
-        result: WriteResult = yield VerbCall(owner, "write_whole", (owner.inner(path), content))
+        result: WriteResult = yield VerbCall(owner, "write_whole", (owner.inner(path), content), options)
         return _translate_result(owner, result)
 
     def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:

@@ -117,20 +117,38 @@ class FilesystemBackend(SyncBackend):
         spot = self._spots.resolve_file(file_path)
         return spot if isinstance(spot, ErrorText) else self._bytes_at(spot)
 
-    def write_whole(self, file_path: str, content: bytes) -> WriteResult:
-        """Store bytes of any kind, overwriting what is there. For programs: a model writes text."""
+    def mode_of(self, file_path: str) -> int | None:
+        """The permission bits of a file; None if there is none."""
+        spot = self._spots.resolve_file(file_path)
+        try:
+            found = None if isinstance(spot, ErrorText) else self._status(spot)
+        except (OSError, UnicodeError):
+            return None
+        return None if found is None else stat.S_IMODE(found.st_mode) & 0o777
+
+    def links_below(self, path: str) -> list[str]:
+        """The symbolic links in a folder and below, which no tool shows or follows."""
+        spot = self._spots.resolve_entry(path)
+        try:
+            found = [] if isinstance(spot, ErrorText) else entries.survey(self._tree, spot.segments).links
+        except (OSError, UnicodeError):
+            return []
+        return [f"{path.rstrip('/')}/{link}" for link in sorted(found)]
+
+    def write_whole(self, file_path: str, content: bytes, *, mode: int | None = None) -> WriteResult:
+        """Store bytes of any kind, overwriting what is there; a new file gets the `mode`. For programs: a model writes text."""
         spot = self._spots.resolve_file(file_path)
         if isinstance(spot, ErrorText):
             return WriteResult(error=spot)
         try:
             with self._tree.enter(spot.folder, create=True) as folder, self._locks.hold(folder):
-                self._put(folder, spot, content, disk_write.existing(folder, spot.name), None, True)
+                self._put(folder, spot, content, disk_write.existing(folder, spot.name), None, True, mode)
         except (OSError, UnicodeError) as error:
             return WriteResult(error=explain(error, spot, messages.no_file(spot.shown), changing=True))
         return WriteResult(path=spot.shown)
 
-    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
-        return await asyncio.to_thread(self.write_whole, file_path, content)
+    async def awrite_whole(self, file_path: str, content: bytes, *, mode: int | None = None) -> WriteResult:
+        return await asyncio.to_thread(self.write_whole, file_path, content, mode=mode)
 
     def _bytes_at(self, spot: Spot) -> bytes | ErrorText:
         try:
@@ -369,7 +387,14 @@ class FilesystemBackend(SyncBackend):
         return EditResult(path=spot.shown, occurrences=count, version=text.version_of(edited))
 
     def _put(
-        self, folder: Folder, spot: Spot, content: str | bytes, before: os.stat_result | None, read: bytes | None, replace: bool
+        self,
+        folder: Folder,
+        spot: Spot,
+        content: str | bytes,
+        before: os.stat_result | None,
+        read: bytes | None,
+        replace: bool,
+        mode: int | None = None,
     ) -> None:
         modified_ns = int(self._clock.now().timestamp() * 1_000_000) * 1000
         disk_write.put(
@@ -381,6 +406,7 @@ class FilesystemBackend(SyncBackend):
             replace=replace,
             modified_ns=modified_ns,
             fsync=self._fsync,
+            mode=mode,
         )
 
     def _content_complaint(self, spot: Spot, content: object) -> ErrorText | None:

@@ -9,8 +9,11 @@ look ──▶ cannot, or a dry run ──▶ the report
 
 from __future__ import annotations
 
+import asyncio
 import json
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from langchain_core.runnables import RunnableConfig
@@ -29,11 +32,15 @@ from stepwell.tools.rewind.journal import FILE_JOURNAL
 
 if TYPE_CHECKING:
     # For types only: an agent's middleware takes a third of a second to import, and a server starts without it.
-    from stepwell.middleware.rewind.looking import Prospect
+    from stepwell.middleware.rewind.looking import Looking, Prospect
     from stepwell.middleware.rewind.reports import RewindReport
 
 _COPY = "__copy__"
 _CONFLICT = "RewindConflictError"
+_SWITCHED = (
+    "Since this turn, files were changed by several assistants, or by one with different settings, and they do not have the same files. "
+    "Go back to a turn after which only one of them changed files."
+)
 
 
 @dataclass(frozen=True)
@@ -50,24 +57,52 @@ class Rewinding:
     ) -> RewindReport:
         """What was done, or would be done. If `can_rewind` is false, nothing was."""
         await self.threads.get(owner, thread_id, with_values=False)
-        newest = await self._newest_run(owner, thread_id)
-        found = await self._look(newest, turn_id, force=force)
-        await self._add_cost(owner, newest, found)
+        like, *others = await self._runs(owner, thread_id, turn_id)
+        found = await self._look(like, others, turn_id, force=force)
+        await self._add_cost(owner, like, found)
         if dry_run or not found.report["can_rewind"]:
             return found.report
-        return await self._carry_out(owner, newest, found, grants)
+        return await self._carry_out(owner, like, found, grants)
 
-    async def _newest_run(self, owner: str | None, thread_id: str) -> Run:
-        runs = await self.persistence.records.list_runs(owner, thread_id, None, Page(limit=1))
-        if not runs:
+    async def _runs(self, owner: str | None, thread_id: str, turn_id: str) -> list[Run]:
+        """The runs whose files have to go back, one for each agent and context, newest first: files are restored by the agent that changed
+        them. Without changes, the run that began the turn."""
+        from stepwell.middleware.rewind.planning import changes_since, find_turn
+
+        entries = await asyncio.wrap_future(self.persistence.files(thread_id).entries())
+        records, mark = self.persistence.records, find_turn(entries, turn_id)
+        named = [each.run_id for each in changes_since(entries, mark) or [mark]] if mark else []
+        # A copy of a thread has the journal of the original, and no runs; those of the original may be deleted.
+        found = await records.runs_named(owner, named) or await records.list_runs(owner, thread_id, None, Page(limit=1))
+        if not found and entries:
+            raise RewindError(
+                "This thread is a copy of one that is deleted, and has no run of its own yet. Send a message first, then go back."
+            )
+        if not found:
             raise RewindError("The thread has no turns yet, so there is nothing to take back.")
-        return runs[0]
+        distinct: list[Run] = []
+        for run in found:
+            if all(_made_with(run) != _made_with(other) for other in distinct):
+                distinct.append(replace(run, thread_id=thread_id))
+        return distinct
 
-    async def _look(self, run: Run, turn_id: str, *, force: bool) -> Prospect:
-        from stepwell.middleware.rewind.looking import Looking, prospect
+    async def _look(self, run: Run, others: Sequence[Run], turn_id: str, *, force: bool) -> Prospect:
+        from stepwell.middleware.rewind.looking import prospect
+
+        async with self._looking(run) as looking:
+            for other in others:
+                async with self._looking(other) as there:
+                    if not looking.has_files_of(there):
+                        raise RewindError(_SWITCHED)
+            steps = prospect(looking.graph, self._config(run), turn_id, force=force, context=run.request.context)
+            return await arun_steps(steps, looking.aperform)
+
+    @asynccontextmanager
+    async def _looking(self, run: Run) -> AsyncIterator[Looking]:
+        """A look at the thread with the agent and the context of a run."""
+        from stepwell.middleware.rewind.looking import Looking
         from stepwell.middleware.rewind.middleware import rewind_of
 
-        config = self._config(run)
         async with self.registry.graph(
             run.request.graph_id,
             config=make_config(run, given={}),
@@ -82,13 +117,10 @@ class Rewinding:
                     f"The agent '{run.request.graph_id}' keeps nothing that a rewind needs. Its author can add RewindMiddleware() to it; "
                     "turns that begin from then on can be taken back."
                 )
-            looking = Looking.at(graph, config, run.request.context)
-            return await arun_steps(
-                prospect(graph, config, turn_id, force=force, context=run.request.context), looking.aperform
-            )
+            yield Looking.at(graph, self._config(run), run.request.context)
 
     def _config(self, run: Run) -> RunnableConfig:
-        """The config of the thread's newest run, at the thread's newest checkpoint: backends may depend on it."""
+        """The config of a run, at the thread's newest checkpoint: backends may depend on it."""
         config = make_config(run, given={FILE_JOURNAL: self.persistence.files(run.thread_id)})
         return {**config, "configurable": {**config["configurable"], "checkpoint_ns": ""}}
 
@@ -128,3 +160,8 @@ class Rewinding:
         if calls:
             paid = f"${cost:.4f} for model calls" if cost else "model calls"
             found.report["not_undone"].append({"kind": "money", "what": paid, "times": calls})
+
+
+def _made_with(run: Run) -> tuple[str, object]:
+    """What decides which files a run has."""
+    return run.request.graph_id, run.request.context

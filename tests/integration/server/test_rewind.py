@@ -50,9 +50,9 @@ def persistence(request: pytest.FixtureRequest) -> Persistence | None:
     return PostgresPersistence(request.getfixturevalue("postgres_url"))
 
 
-async def say(server: Server, thread_id: str, text: str) -> None:
+async def say(server: Server, thread_id: str, text: str, agent: str = "agent", **more: Any) -> None:
     message = {"role": "user", "content": text, "id": text}
-    result = await server.client.runs.wait(thread_id, "agent", input={"messages": [message]})
+    result = await server.client.runs.wait(thread_id, agent, input={"messages": [message]}, **more)
     assert "__error__" not in result, result
 
 
@@ -124,6 +124,54 @@ async def test_a_copy_of_the_thread_goes_back_by_itself(tmp_path: Path, folder: 
         assert not (folder / "a.md").exists()
         assert await humans(server, copy) == []
         assert len(await humans(server, thread_id)) == 2
+
+
+async def test_a_fresh_copy_goes_back(tmp_path: Path, folder: Path, persistence: Persistence | None) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}, persistence=persistence) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /disk/a.md one")
+        copy, orphan = [(await server.client.threads.copy(thread_id))["thread_id"] for _ in range(2)]
+        await rewind(server, copy, "write /disk/a.md one")
+        assert not (folder / "a.md").exists()
+        assert (await humans(server, copy), len(await humans(server, thread_id))) == ([], 1)
+        await server.client.threads.delete(thread_id)
+        answer = await server.http.post(f"/threads/{orphan}/rewind", json={"turn_id": "write /disk/a.md one"})
+        assert answer.status_code == 409
+        assert "Send a message first" in answer.json()["detail"]
+
+
+async def test_files_go_back_where_they_were_changed_after_the_assistant_changed(tmp_path: Path, folder: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    plain = create_deep_agent(ScriptedModel.answering(write_what_is_said))
+    graphs = {"agent": build(folder), "other": build(other), "plain": plain}
+    async with serve(tmp_path, graphs=graphs) as server:
+        for second in ("other", "plain"):
+            (folder / "a.md").write_text("mine")
+            thread_id = (await server.client.threads.create())["thread_id"]
+            await say(server, thread_id, "delete /disk/a.md")
+            await say(server, thread_id, "hello", second)
+            await rewind(server, thread_id, "delete /disk/a.md")
+            assert (folder / "a.md").read_text() == "mine"
+            assert list(other.iterdir()) == []
+
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "delete /disk/a.md")
+        await say(server, thread_id, "write /disk/b.md new", "other")
+        answer = await server.http.post(f"/threads/{thread_id}/rewind", json={"turn_id": "delete /disk/a.md"})
+        assert answer.status_code == 409
+        assert "several assistants" in answer.json()["detail"]
+        await rewind(server, thread_id, "write /disk/b.md new")
+        assert not (other / "b.md").exists()
+
+
+async def test_settings_that_do_not_decide_about_files_do_not_matter(tmp_path: Path, folder: Path) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /disk/a.md one", config={"configurable": {"tone": "kind"}})
+        await say(server, thread_id, "write /disk/a.md two", config={"configurable": {"tone": "dry"}})
+        await rewind(server, thread_id, "write /disk/a.md one")
+        assert not (folder / "a.md").exists()
 
 
 async def test_pruned_and_deleted_threads_keep_no_before_images(

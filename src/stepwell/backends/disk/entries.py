@@ -26,11 +26,12 @@ _TRIES = 5
 
 
 class Survey:
-    """What is below a folder: how many files, and the length of the longest path, in bytes."""
+    """What is below a folder: how many files, the length of the longest path, in bytes, and the paths of links."""
 
     def __init__(self) -> None:
         self.files = 0
         self.longest = 0
+        self.links: list[str] = []
 
 
 def survey(tree: Tree, start: Sequence[str], *, removing: bool = False) -> Survey:
@@ -46,6 +47,8 @@ def survey(tree: Tree, start: Sequence[str], *, removing: bool = False) -> Surve
             for entry in folder.scan():
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append((*below, entry.name))
+                elif entry.is_symlink():
+                    found.links.append("/".join((*below, entry.name)))
                 elif entry.is_file(follow_symlinks=False) and not is_reserved(entry.name):
                     found.files += 1
                     found.longest = max(found.longest, length + len(os.fsencode(entry.name)))

@@ -127,13 +127,16 @@ def put(
     replace: bool,
     modified_ns: int,
     fsync: bool,
+    mode: int | None = None,
 ) -> None:
-    """Store a whole file. `before` is the status of the file it replaces, `read` the content that was read from that file. Raises
-    `ChangedError` if that content has changed."""
+    """Store a whole file. `before` is the status of the file it replaces, `read` the content that was read from that file, `mode` the
+    permission bits of a file that replaces none. Raises `ChangedError` if that content has changed."""
     temporary = reserved_name()
     descriptor = folder.create(temporary)
     try:
         try:
+            if mode is not None and before is None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode & 0o777)
             _fill(descriptor, data, before, modified_ns, fsync)
         finally:
             os.close(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from stepwell.database.database import Separate
@@ -27,6 +28,13 @@ class RunRecords(RecordsPart):
 
     async def get_run(self, owner: str | None, thread_id: str, run_id: str) -> Run:
         return await self._database.read(Separate(lambda connection: _run(connection, owner, thread_id, run_id)))
+
+    async def runs_named(self, owner: str | None, run_ids: Iterable[str]) -> list[Run]:
+        """Those of these runs that there still are, on whatever thread; the newest first."""
+        wanted = sorted(set(run_ids))
+        where = all_of(Clause(f"run_id IN ({', '.join('?' * len(wanted))})", tuple(wanted)), owned_by(owner))
+        sql = f"SELECT * FROM runs WHERE {where.sql} ORDER BY number DESC"  # noqa: S608 - clauses of ours
+        return await self._database.read(lambda connection: [run_from_row(row) for row in connection.execute(sql, where.bound)])
 
     async def list_runs(self, owner: str | None, thread_id: str, status: RunStatus | None, page: Page) -> list[Run]:
         chosen = [Clause("thread_id = ?", (thread_id,)), owned_by(owner)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from langchain.tools import ToolRuntime
 from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
@@ -26,7 +26,7 @@ from stepwell.middleware.rewind.planning import REWIND, find_turn, plan
 from stepwell.middleware.rewind.reports import RewindReport, state_changes
 from stepwell.middleware.rewind.restoring import Files, look
 from stepwell.tools.rewind.journal import Entry, FileJournal
-from stepwell.tools.rewind.recorded import JournalCall, Request
+from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
 
 
 class GraphCall(NamedTuple):
@@ -108,6 +108,10 @@ class Looking:
             raise RewindError("The thread has no files of its own to take back. Send a config with a thread_id.")
         runtime = Runtime(context=context, store=graph.store)
         return cls(graph, files, {**config, "configurable": {**config["configurable"], CONFIG_KEY_RUNTIME: runtime}})
+
+    def has_files_of(self, other: Looking) -> bool:
+        """Whether both agents certainly have the same files."""
+        return cast("RecordedBackend", self.files.backend).has_files_of(other.files.backend)
 
     def perform(self, request: GraphCall | Request) -> Any:
         if isinstance(request, GraphCall):

@@ -14,7 +14,9 @@ killed before all other files are back, the order is still in the thread: whoeve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, NotRequired, cast
 from uuid import uuid4
@@ -44,6 +46,8 @@ from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
 CHANNEL = "rewind"
 _OWN_TOOLS = frozenset({"task", "write_todos"})
 """Tools whose effects are in the thread, or are noted by those that they call."""
+_BACKGROUND = {"start_async_task": "description", "update_async_task": "message"}
+"""Tools that set a background subagent to work, which has a thread and a journal of its own; with the argument that says what to do."""
 _DETAIL_CHARS = 120
 
 
@@ -81,12 +85,29 @@ class RewindMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self.keeper: JournalKeeper = MemoryJournals() if folder is None else FolderJournals(Path(folder))
         self._files = None if backend is None else RecordedBackend(backend, self.keeper)
+        self._is_of_agent = False
+        self._has_main = False
 
-    def record(self, backend: BackendProtocol | BackendFactory) -> RecordedBackend:
-        """The backend with its changes journaled. The first one is the one that a rewind restores: the main agent's."""
-        recorded = RecordedBackend(backend, self.keeper)
-        self._files = self._files or recorded
-        return recorded
+    def for_agent(self) -> RewindMiddleware:
+        """The one of a new agent and its subagents. Agents that are given the same instance share its journals, not their files."""
+        if self._is_of_agent:
+            return self
+        other = copy(self)
+        other._is_of_agent = True
+        return other
+
+    def recorder(self) -> Callable[[BackendProtocol | BackendFactory], RecordedBackend]:
+        """Wraps the backends of one more agent so that their changes are journaled. The first agent is the main one, whose files a
+        rewind restores; the others are its subagents."""
+        depth = 1 if self._has_main else 0
+        self._has_main = True
+        return partial(self._record, depth)
+
+    def _record(self, depth: int, backend: BackendProtocol | BackendFactory) -> RecordedBackend:
+        if self._files is None and depth == 0:
+            self._files = RecordedBackend(backend, self.keeper)
+        is_known = self._files is not None and self._files.has_files_of(backend)
+        return RecordedBackend(backend, self.keeper, depth=depth if is_known else None)
 
     def journal(self, config: Mapping[str, Any]) -> FileJournal | None:
         """The journal of the thread in this config."""
@@ -125,19 +146,26 @@ class RewindMiddleware(AgentMiddleware[Any, Any, Any]):
     def _note(self, request: ToolCallRequest) -> Any:
         """Write down a call whose effect cannot be undone. None if there is nothing to write."""
         name = request.tool_call["name"]
-        if (
-            request.tool is None
-            or name in _OWN_TOOLS
-            or is_file_change(request.tool)
-            or declared_effect(request.tool) == "read"
-        ):
+        if request.tool is None or name in _OWN_TOOLS or is_file_change(request.tool):
+            return None
+        if declared_effect(request.tool) == "read" and name not in _BACKGROUND:
             return None
         journal = self.journal(request.runtime.config)
         if journal is None:
             return None
-        command = request.tool_call["args"].get("command") if name in COMMANDS else None
-        detail = f"{name}: {command}" if isinstance(command, str) else name
-        return journal.begin([Entry("note", name, detail=detail[:_DETAIL_CHARS])], {})
+        called = request.tool_call
+        note = Entry("note", name, checkpoint_id=called.get("id") or "", detail=_detail(name, called["args"]))
+        return journal.begin([note], {})
+
+
+def _detail(name: str, args: Mapping[str, Any]) -> str:
+    """What a note says about a call."""
+    if name in _BACKGROUND:
+        asked = " ".join(str(args.get(_BACKGROUND[name])).split())
+        whose = args.get("subagent_type") or args.get("task_id")
+        return f"background task {whose}: {asked}"[:_DETAIL_CHARS] + ". What it changed stays; if it is under way, it goes on"
+    command = args.get("command") if name in COMMANDS else None
+    return (f"{name}: {command}" if isinstance(command, str) else name)[:_DETAIL_CHARS]
 
 
 async def _after(noted: Any, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:

@@ -28,6 +28,8 @@ class Step:
     """The hashes that the file may have if nobody else changed it. There are two, because a crash may have prevented the last change."""
     whole: bool
     """Whether every change in between is known. If not, somebody else changed the file meanwhile."""
+    mode: int | None = None
+    """The permission bits with which a file that is gone comes back, if its backend knows some."""
 
 
 def find_turn(entries: Iterable[Entry], turn_id: str) -> Entry | None:
@@ -41,15 +43,24 @@ def plan(entries: Sequence[Entry], mark: Entry) -> list[Step]:
     first: dict[str, Entry] = {}
     last: dict[str, Entry] = {}
     broken: set[str] = set()
-    for entry in entries:
-        if entry.kind != "change" or entry.number <= mark.number:
-            continue
+    modes: dict[str, int] = {}
+    for entry in changes_since(entries, mark):
         first.setdefault(entry.name, entry)
+        if entry.detail:
+            modes.setdefault(entry.name, int(entry.detail, 8))
         earlier = last.get(entry.name)
         if earlier is not None and entry.before not in (earlier.after, earlier.before):
             broken.add(entry.name)
         last[entry.name] = entry
-    return [Step(path, first[path].before, (last[path].after, last[path].before), path not in broken) for path in sorted(first)]
+    return [
+        Step(path, first[path].before, (last[path].after, last[path].before), path not in broken, modes.get(path))
+        for path in sorted(first)
+    ]
+
+
+def changes_since(entries: Iterable[Entry], mark: Entry) -> list[Entry]:
+    """The changes of files since the mark."""
+    return [each for each in entries if each.kind == "change" and each.number > mark.number]
 
 
 def notes_since(entries: Iterable[Entry], mark: Entry) -> list[Entry]:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict  # pydantic cannot build a JSON schema f
 
 from stepwell.backends import text
 from stepwell.tools.rewind.journal import Entry
-from stepwell.tools.rewind.recorded import DEVICE, NO_IMAGE
+from stepwell.tools.rewind.recorded import DEVICE, ELSEWHERE, NO_IMAGE
 
 MAX_DIFFED_LINES = 4_000
 """Longer files are compared by counting lines, because a diff takes time with the product of both lengths."""
@@ -103,17 +103,16 @@ def _texts(files: Mapping[str, Any]) -> dict[str, bytes]:
 
 def describe_notes(notes: Iterable[Entry]) -> list[NotUndone]:
     """What stays, each once, with how often it was done."""
-    counted: dict[tuple[Cannot, str], int] = {}
+    calls: dict[tuple[Cannot, str], set[str | int]] = {}
     for note in notes:
-        key = _kind(note), note.detail
-        counted[key] = counted.get(key, 0) + 1
-    return [{"kind": kind, "what": what, "times": times} for (kind, what), times in counted.items()]
+        calls.setdefault((_kind(note), note.detail), set()).add(note.checkpoint_id or note.number)
+    return [{"kind": kind, "what": what, "times": len(done)} for (kind, what), done in calls.items()]
 
 
 def _kind(note: Entry) -> Cannot:
     if note.name == DEVICE:
         return "device"
-    if note.name == NO_IMAGE:
+    if note.name in (NO_IMAGE, ELSEWHERE):
         return "file"
     return "command" if note.name in COMMANDS else "effect"
 

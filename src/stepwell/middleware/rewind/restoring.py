@@ -32,6 +32,7 @@ class Restore:
     now: bytes | None
     then: bytes | None
     conflict: bool
+    mode: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,14 @@ def look(steps: Sequence[Step]) -> Steps[Request, Outlook]:
             wanted = yield JournalCall("image", (step.wanted,))
             if wanted is None:
                 return Outlook([], f"The earlier content of '{step.path}' is not kept any more. Go back to a later turn.")
-        restores.append(Restore(step.path, found.content, wanted, current not in step.left or not step.whole))
+        restores.append(Restore(step.path, found.content, wanted, current not in step.left or not step.whole, step.mode))
     return Outlook(restores)
 
 
 def restore(restores: Sequence[Restore]) -> Steps[Request, None]:
     """Make the files what they were. Files that must go are deleted first, because one may be where a folder has to be."""
     for each in sorted(restores, key=lambda each: each.then is not None):
-        error = (yield from _remove(each.path)) if each.then is None else (yield from _write(each.path, each.then))
+        error = (yield from _remove(each.path)) if each.then is None else (yield from _write(each.path, each.then, each.mode))
         if error is not None:
             raise RewindError(
                 f"The rewind stopped at '{each.path}': {str(error).removeprefix('Error: ')} Mend that and send the rewind again: it goes "
@@ -106,17 +107,20 @@ def _remove(path: str) -> Steps[Request, str | None]:
     return error
 
 
-def _write(path: str, content: bytes) -> Steps[Request, str | None]:
-    error = yield from _write_once(path, content)
+def _write(path: str, content: bytes, mode: int | None) -> Steps[Request, str | None]:
+    error = yield from _write_once(path, content, mode)
     if error is None or not (yield from _is_empty_folder(path)):
         return error
     yield VerbCall("delete", (path,))  # a folder without files that the agent had made in the file's place
-    return (yield from _write_once(path, content))
+    return (yield from _write_once(path, content, mode))
 
 
-def _write_once(path: str, content: bytes) -> Steps[Request, str | None]:
+def _write_once(path: str, content: bytes, mode: int | None) -> Steps[Request, str | None]:
     try:
-        result = yield VerbCall("write", (path, content.decode()), {"overwrite": True})
+        if mode is not None:
+            result = yield VerbCall("write_whole", (path, content), {"mode": mode})
+        else:
+            result = yield VerbCall("write", (path, content.decode()), {"overwrite": True})
     except UnicodeDecodeError:
         try:
             result = yield VerbCall("write_whole", (path, content))

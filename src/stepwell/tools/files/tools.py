@@ -237,11 +237,14 @@ def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, 
 def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
     """The backend itself, or the one that a factory makes for this call."""
     backend = accept(backend)
-    # We check for a method, not the type: a third-party backend may have only the sync half of the protocol.
-    if isinstance(backend, type) or not hasattr(backend, "ls_info"):  # a backend class is a factory too
+    if isinstance(backend, type):  # a backend class is a factory too
         return accept(cast("BackendFactory", backend)(runtime))
-    bind = getattr(backend, "bind", None)  # a backend with parts made by factories
-    return cast("BackendProtocol", bind(runtime) if bind else backend)
+    if bind := getattr(backend, "bind", None):  # a backend with parts made by factories, or around a factory
+        return cast("BackendProtocol", bind(runtime))
+    # We check for a method, not the type: a third-party backend may have only the sync half of the protocol.
+    if hasattr(backend, "ls_info"):
+        return cast("BackendProtocol", backend)
+    return accept(backend(runtime))
 
 
 def _verb_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str) -> BaseTool:

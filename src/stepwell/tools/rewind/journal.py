@@ -45,12 +45,13 @@ class Entry:
     name: str
     """A turn's id, a file's path, or the name of a tool whose effect cannot be undone."""
     checkpoint_id: str = ""
-    """For a turn: the checkpoint in which it began; for a rewind, the newest one before it."""
+    """For a turn: the checkpoint in which it began; for a rewind, the newest one before it. For a note: the id of the tool's call, which
+    is noted again if it paused."""
     before: str = ABSENT
     """The hash of the file before the change."""
     after: str = ABSENT
     detail: str = ""
-    """For a note: what the tool was called with, cut. For a turn: `rewind` if it is one."""
+    """For a note: what the tool was called with, cut. For a turn: `rewind` if it is one. For a file that goes: its permission bits."""
     run_id: str = ""
     number: int = 0
 

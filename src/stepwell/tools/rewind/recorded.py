@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from stepwell.backends import messages, paths, text
@@ -30,7 +31,8 @@ from stepwell.backends.protocol import (
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.backends.transfers import has_whole_files
 from stepwell.tools.files.tools import acall, backend_for
-from stepwell.tools.rewind.journal import Entry, FileJournal, JournalFullError, JournalKeeper, hash_of, journal_in
+from stepwell.tools.rewind.journal import ABSENT, Entry, FileJournal, JournalFullError, JournalKeeper, hash_of, journal_in
+from stepwell.tools.rewind.places import are_same_files, depth_in
 
 T = TypeVar("T")
 Result = TypeVar("Result", WriteResult, EditResult, DeleteResult, MoveResult)
@@ -68,16 +70,29 @@ class RecordedBackend:
     """A backend, or a function that makes one, whose changes are journaled. What it does not define, the backend does."""
 
     def __init__(
-        self, backend: BackendProtocol | BackendFactory, keeper: JournalKeeper, journal: FileJournal | None = None
+        self,
+        backend: BackendProtocol | BackendFactory,
+        keeper: JournalKeeper,
+        journal: FileJournal | None = None,
+        *,
+        depth: int | None = 0,
     ) -> None:
+        """`depth` is how many agents may be around the one with this backend: 1 for a subagent. With more, or with None, these are not
+        the files that a rewind of the thread restores, and changes are only noted."""
         self._backend = backend
         self._keeper = keeper
         self._journal = journal
+        self._depth = depth
 
     def bind(self, runtime: Any) -> RecordedBackend:
         """The same over the backend for this call, in the journal of the call's thread."""
-        journal = journal_in(getattr(runtime, "config", None) or {}, self._keeper)
-        return RecordedBackend(backend_for(self._backend, runtime), self._keeper, journal)
+        config = getattr(runtime, "config", None) or {}
+        depth = None if self._depth is None or depth_in(config) > self._depth else self._depth
+        return RecordedBackend(backend_for(self._backend, runtime), self._keeper, journal_in(config, self._keeper), depth=depth)
+
+    def has_files_of(self, backend: BackendProtocol | BackendFactory | RecordedBackend) -> bool:
+        """Whether a change in that backend can be taken back in this one."""
+        return are_same_files(self._backend, backend._backend if isinstance(backend, RecordedBackend) else backend)
 
     def remote_at(self, path: str) -> bool:
         return is_remote(self._backend, path)
@@ -137,6 +152,8 @@ class RecordedBackend:
             return (yield VerbCall(verb, args, options))
         if any(keeps_versions(self._backend, str(path)) for path in touched):
             return (yield from self._on_device(verb, args, options))
+        if self._depth is None:
+            return (yield from self._elsewhere(verb, args, options))
         for attempt in range(_ATTEMPTS):
             try:
                 entries, images, seen = yield from self._look(verb, [str(path) for path in touched], args, options)
@@ -166,6 +183,15 @@ class RecordedBackend:
             yield JournalCall("begin", ([Entry("note", DEVICE, detail=f"{verb} {args[0]}")], {}))
         return result
 
+    def _elsewhere(self, verb: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Steps[Request, Any]:
+        """A change in files that a rewind does not reach: it would look for the path in the main agent's."""
+        detail = f"{verb} {args[0]}, in a subagent's own files"
+        numbers = yield JournalCall("begin", ([Entry("note", ELSEWHERE, detail=detail)], {}))
+        result = yield VerbCall(verb, args, options)
+        if result.error is not None:
+            yield JournalCall("drop", (numbers,))
+        return result
+
     def _without_images(self, verb: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Steps[Request, Any]:
         result = yield VerbCall(verb, args, options)
         if result.error is None:
@@ -193,7 +219,8 @@ class RecordedBackend:
         outside = [change for change in changes if change[1] != change[2] and not self.in_state_at(change[0])]
         version = _version(before)
         may_pin = version and not options.get("expected_version") and _takes_version(getattr(self._backend, verb, None))
-        return _entries(outside), _images(outside), {"expected_version": version} if may_pin else {}
+        entries = yield from self._with_modes(_entries(outside))
+        return entries, _images(outside), {"expected_version": version} if may_pin else {}
 
     def _look_below(
         self, verb: str, path: str, destination: str | None = None
@@ -217,7 +244,18 @@ class RecordedBackend:
                 if destination is not None:
                     changes.append((destination + name[len(path) :], None, content))
         outside = [change for change in changes if not self.in_state_at(change[0])]
-        return _entries(outside), _images(outside), {}
+        links = (yield VerbCall("links_below", (path,))) if hasattr(self._backend, "links_below") else []
+        notes = [Entry("note", NO_IMAGE, detail=f"{verb} {link}, a link") for link in links]
+        return [*(yield from self._with_modes(_entries(outside))), *notes], _images(outside), {}
+
+    def _with_modes(self, entries: Sequence[Entry]) -> Steps[Request, list[Entry]]:
+        """The entries with the permission bits of files that go; files that are replaced keep theirs."""
+        noted = []
+        for entry in entries:
+            goes = entry.after == ABSENT and hasattr(self._backend, "mode_of")
+            mode: int | None = (yield VerbCall("mode_of", (entry.name,))) if goes else None
+            noted.append(entry if mode is None else replace(entry, detail=f"{mode:o}"))
+        return noted
 
     def _read(self, path: str) -> Steps[Request, bytes | None]:
         """A file as it is stored; None if there is none."""
@@ -234,6 +272,8 @@ class RecordedBackend:
 
 DEVICE = "device"
 """The name of a note about a change on somebody's device."""
+ELSEWHERE = "elsewhere"
+"""The name of a note about a change in files that are not the main agent's."""
 NO_IMAGE = "no_image"
 """The name of a note about a change whose files could not be kept."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,18 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
-from stepwell import HooksMiddleware, RewindMiddleware, SendBack, arewind, create_deep_agent, rewind
+from stepwell import (
+    AsyncSubAgentMiddleware,
+    FilesystemMiddleware,
+    HooksMiddleware,
+    RewindMiddleware,
+    SendBack,
+    arewind,
+    create_deep_agent,
+    rewind,
+)
 from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
 from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
@@ -170,6 +180,45 @@ def test_folders_that_were_deleted_or_moved_come_back(folder: Path) -> None:
     assert not [path for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize("is_mounted", [False, True])
+def test_a_script_that_was_deleted_or_moved_can_be_run_again(folder: Path, is_mounted: bool) -> None:
+    (folder / "bin").mkdir()
+    for name in ("bin/a.sh", "b.sh", "c.sh"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    disk, root = FilesystemBackend(folder), "/disk" if is_mounted else ""
+    script = [
+        call("edit_file", file_path=f"{root}/b.sh", old_string="sh", new_string="bash", replace_all=True),
+        call("delete", file_path=f"{root}/bin"),
+        call("delete", file_path=f"{root}/b.sh"),
+        call("move", source=f"{root}/c.sh", destination=f"{root}/d.sh"),
+        "done",
+    ]
+    agent = build(script, CompositeBackend(StateBackend(), {"/disk/": disk}) if is_mounted else disk)
+    say(agent, "m1")
+    assert [path.name for path in folder.iterdir()] == ["d.sh"]
+    report = rewind(agent, THREAD, "m1")
+    for name in ("bin/a.sh", "b.sh", "c.sh"):
+        assert (folder / name).read_text() == "#!/bin/sh\n"
+        assert (folder / name).stat().st_mode & 0o777 == 0o755
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert (folder / "d.sh").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("is_mounted", [False, True])
+def test_links_in_a_deleted_folder_are_listed(folder: Path, is_mounted: bool) -> None:
+    (folder / "docs" / "deep").mkdir(parents=True)
+    (folder / "docs" / "a.md").write_text("a")
+    (folder / "docs" / "deep" / "link").symlink_to("../a.md")
+    disk, root = FilesystemBackend(folder), "/disk" if is_mounted else ""
+    backend = CompositeBackend(StateBackend(), {"/disk/": disk}) if is_mounted else disk
+    agent = build([call("delete", file_path=f"{root}/docs"), "done"], backend)
+    say(agent, "m1")
+    report = rewind(agent, THREAD, "m1")
+    assert report["not_undone"] == [{"kind": "file", "what": f"delete {root}/docs/deep/link, a link", "times": 1}]
+    assert (folder / "docs" / "a.md").read_text() == "a"
+
+
 def test_a_file_comes_back_where_the_agent_made_a_folder(folder: Path) -> None:
     (folder / "a").write_text("a file")
     script = [call("delete", file_path="/a"), call("write_file", file_path="/a/b.md", content="x"), "done"]
@@ -193,6 +242,58 @@ def test_changes_of_subagents_are_taken_back(folder: Path) -> None:
     assert not (folder / "a.md").exists()
 
 
+def test_agents_that_share_an_instance_keep_their_own_files(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "diary.md").write_text("mine")
+    keeping = RewindMiddleware()
+    build(["hello"], FilesystemBackend(folder), keeping=keeping)
+    agent = build([call("delete", file_path="/diary.md"), "done"], FilesystemBackend(other), keeping=keeping)
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    assert (other / "diary.md").read_text() == "mine"
+    assert list(folder.iterdir()) == []
+
+
+def subagent(backend: Any, **more: Any) -> Any:
+    own = [FilesystemMiddleware(backend=backend), *more.pop("middleware", [])]
+    script = [call("delete", file_path="/a.md"), "deleted"]
+    return {
+        "name": "s",
+        "description": "d",
+        "system_prompt": "p",
+        "model": ScriptedModel(script),
+        "middleware": own,
+        **more,
+    }
+
+
+def test_a_change_in_a_subagents_own_files_is_listed_and_made_nowhere_else(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.md").write_text("theirs")
+    script = [call("task", description="x", subagent_type="s"), "done"]
+    for sub in (subagent(FilesystemBackend(other)), subagent(FilesystemBackend(other), middleware=[RewindMiddleware()])):
+        (other / "a.md").write_text("theirs")
+        agent = build(script, FilesystemBackend(folder), subagents=[sub])
+        say(agent, "m1")
+        assert not (other / "a.md").exists()
+        report = rewind(agent, THREAD, "m1")
+        assert report["files_changed"] == []
+        assert report["not_undone"] == [{"kind": "file", "what": "delete /a.md, in a subagent's own files", "times": 1}]
+        assert list(folder.iterdir()) == []
+
+
+def test_a_subagents_own_tools_over_the_same_folder_go_back(folder: Path) -> None:
+    (folder / "a.md").write_text("ours")
+    script = [call("task", description="x", subagent_type="s"), "done"]
+    agent = build(script, FilesystemBackend(folder), subagents=[subagent(FilesystemBackend(folder))])
+    say(agent, "m1")
+    assert not (folder / "a.md").exists()
+    rewind(agent, THREAD, "m1")
+    assert (folder / "a.md").read_text() == "ours"
+
+
 def test_what_cannot_be_undone_is_listed(folder: Path) -> None:
     @tool
     def send_mail(to: str) -> str:
@@ -202,6 +303,49 @@ def test_what_cannot_be_undone_is_listed(folder: Path) -> None:
     agent = build([call("send_mail", to="a"), call("send_mail", to="b"), "done"], FilesystemBackend(folder), tools=[send_mail])
     say(agent, "m1")
     assert rewind(agent, THREAD, "m1", dry_run=True)["not_undone"] == [{"kind": "effect", "what": "send_mail", "times": 2}]
+
+
+def test_background_tasks_are_listed(folder: Path) -> None:
+    ended = threading.Event()
+    script = {
+        "main": [call("start_async_task", description="Write it", subagent_type="w"), "started"],
+        "w": [call("write_file", file_path="/a.md", content="x"), "written"],
+    }
+    background = AsyncSubAgentMiddleware(
+        async_subagents=[{"name": "w", "description": "d", "system_prompt": "p"}], notify=lambda *_: ended.set()
+    )
+    agent = create_deep_agent(
+        ScriptedModel.by_agent(script),
+        backend=FilesystemBackend(folder),
+        middleware=[RewindMiddleware(), background],
+        checkpointer=InMemorySaver(),
+    )
+    say(agent, "m1")
+    assert ended.wait(20)
+    report = rewind(agent, THREAD, "m1")
+    what = "background task w: Write it. What it changed stays; if it is under way, it goes on"
+    assert report["not_undone"] == [{"kind": "effect", "what": what, "times": 1}]
+    assert (folder / "a.md").exists()
+
+
+def test_calls_that_pause_count_once_and_refused_ones_not_at_all(folder: Path) -> None:
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        return str(interrupt("Really?"))
+
+    @tool
+    def send_mail(to: str) -> str:
+        """Send a mail."""
+        return "sent"
+
+    script = [call("pay", amount=1), "paid", call("send_mail", to="a"), "not sent"]
+    agent = build(script, FilesystemBackend(folder), tools=[pay, send_mail], interrupt_on={"send_mail": True})
+    say(agent, "m1")
+    agent.invoke(Command(resume="yes"), THREAD)
+    say(agent, "m2")
+    agent.invoke(Command(resume={"decisions": [{"type": "reject"}]}), THREAD)
+    assert rewind(agent, THREAD, "m1", dry_run=True)["not_undone"] == [{"kind": "effect", "what": "pay", "times": 1}]
 
 
 def test_an_unknown_turn_gets_a_sentence(folder: Path) -> None:
@@ -318,6 +462,20 @@ def test_paths_of_the_host_go_back_too(folder: Path) -> None:
     assert (folder / "a.md").read_text() == "y"
     rewind(agent, THREAD, "m1")
     assert not (folder / "a.md").exists()
+
+
+def test_files_of_a_backend_factory_go_back(folder: Path) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done"], lambda _: FilesystemBackend(folder))
+    say(agent, "m1")
+    assert (folder / "a.md").read_text() == "x"
+    rewind(agent, THREAD, "m1")
+    assert not (folder / "a.md").exists()
+
+
+def test_files_of_a_backend_class_are_in_state() -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done"], StateBackend)
+    say(agent, "m1")
+    assert rewind(agent, THREAD, "m1")["files_changed"] == ["/a.md"]
 
 
 def test_a_change_on_a_device_is_listed_and_left_to_the_device(folder: Path) -> None:
