@@ -118,6 +118,17 @@ def test_what_a_check_may_return(given, gap):
 
 
 @COLOURS
+async def test_a_check_whose_search_finds_nothing_is_broken(is_async):
+    def uses_a_tool(state):
+        next(message for message in state["messages"] if message.type == "tool")
+
+    agent = create_deep_agent(ScriptedModel([say("x")]), middleware=[RubricMiddleware(checks=[uses_a_tool])])
+    found = last_check(await asyncio.wait_for(run(agent, is_async=is_async), 20))
+    assert found["result"] == "grader_error"
+    assert "StopIteration" in found["criteria"][0]["gap"]
+
+
+@COLOURS
 @pytest.mark.parametrize("how", ["raises", "returns"])
 async def test_a_check_that_breaks_does_not_blame_the_agent(is_async, how):
     def broken(state):

@@ -13,7 +13,6 @@ A check that raises an error says nothing about the answer: the evaluation says 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import Any
 
 from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError, MiddlewareError
+from stepwell.in_thread import in_thread
 from stepwell.secrets.errors import words_of
 
 Function = Callable[[Any], Any]
@@ -76,7 +76,7 @@ class Check:
     async def aask(self, state: Any) -> dict[str, Any]:
         """The same from async code, where a sync function runs in a thread."""
         try:
-            answer = self.function(state) if self.is_async else await asyncio.to_thread(self.function, state)
+            answer = self.function(state) if self.is_async else await in_thread(self.function, state)
             return self._read(await answer if isawaitable(answer) else answer)
         except Exception as error:
             return self._broken(error)
