@@ -40,6 +40,7 @@ def rewind(
 
     Raises:
         RewindError: There is no such turn, or its history is not kept any more.
+        InvalidRequestError: `turn_id` is not the id of anything.
     """
     require_rewind(agent)
     thread = config_of(config)

@@ -13,7 +13,7 @@ from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.runtime import Runtime
 
 from stepwell.backends.steps import Steps
-from stepwell.errors import RewindError
+from stepwell.errors import InvalidRequestError, RewindError
 from stepwell.middleware.rewind.middleware import (
     RewindMiddleware,
     RewindOrder,
@@ -63,6 +63,7 @@ def prospect(
     graph: Any, config: RunnableConfig, turn_id: str, *, force: bool, context: Any = None, journal: FileJournal | None = None
 ) -> Steps[GraphCall | Request, Prospect]:
     """Look at a thread. Requests are calls of the graph, of the thread's backend and of its journal (`Looking` performs them)."""
+    _check_turn_id(turn_id)
     head = yield GraphCall(False, "get_state", (config,))
     if not head.config["configurable"].get("checkpoint_id"):
         raise RewindError("The thread has no turns yet, so there is nothing to take back.")
@@ -132,6 +133,13 @@ class Looking:
 
     def _target(self, request: GraphCall) -> Any:
         return self.graph.checkpointer if request.of_saver else self.graph
+
+
+def _check_turn_id(given: object) -> None:
+    if not isinstance(given, str) or not given.strip():
+        raise InvalidRequestError(
+            f"turn_id is {given!r}. Send the id of a message of the user that began a turn, or the rewind_id of an earlier report."
+        )
 
 
 def _checkpoint_before(mark: Entry, config: RunnableConfig) -> Steps[GraphCall, str]:

@@ -15,7 +15,7 @@ from stepwell import HooksMiddleware, RewindMiddleware, SendBack, arewind, creat
 from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
 from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
-from stepwell.errors import ConfigurationError, RewindError
+from stepwell.errors import ConfigurationError, InvalidRequestError, RewindError
 from stepwell.testing import ScriptedModel, call, calls
 from stepwell.tools.rewind.folder import FolderJournals
 from stepwell.tools.rewind.journal import Entry
@@ -284,6 +284,21 @@ def test_an_open_question_is_left_behind(folder: Path) -> None:
     assert agent.get_state(THREAD).interrupts == ()
     rewind(agent, THREAD, str(report["rewind_id"]))
     assert [message.type for message in agent.get_state(THREAD).values["messages"]] == ["human", "ai", "human", "ai"]
+
+
+@pytest.mark.parametrize("turn_id", ["", " ", None, 5, b"m1"])
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_what_is_no_turn_is_refused_before_anything_happens(folder: Path, turn_id: Any, dry_run: bool) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done", "more"], FilesystemBackend(folder))
+    say(agent, "m1")
+    with pytest.raises(InvalidRequestError, match="turn_id is .* Send the id of a message"):
+        rewind(agent, THREAD, turn_id, dry_run=dry_run)
+    with pytest.raises(InvalidRequestError, match="turn_id is"):
+        await arewind(agent, THREAD, turn_id, dry_run=dry_run)
+    assert texts(agent) == ["m1", "", "done"]
+    assert (folder / "a.md").exists()
+    say(agent, "m2")
+    assert texts(agent)[-1] == "more"
 
 
 def test_a_picture_in_a_mounted_folder_comes_back(folder: Path) -> None:
