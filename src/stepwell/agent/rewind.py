@@ -12,6 +12,7 @@ from stepwell.errors import RewindConflictError
 from stepwell.middleware.rewind.looking import Looking, Prospect, config_of, prospect
 from stepwell.middleware.rewind.middleware import CHANNEL, require_rewind
 from stepwell.middleware.rewind.reports import RewindReport
+from stepwell.tools.rewind.journal import REWINDS
 
 COPY = "__copy__"
 """LangGraph's name for an update that makes an earlier checkpoint the newest one."""
@@ -49,7 +50,7 @@ def rewind(
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
-        done = agent.invoke({CHANNEL: found.order}, _at(thread, found.checkpoint_id), context=context, durability=DURABLE)
+        done = agent.invoke({CHANNEL: found.order}, _start(thread, found), context=context, durability=DURABLE)
     except RewindConflictError as error:
         agent.update_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)
@@ -67,12 +68,17 @@ async def arewind(
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
-        started = _at(thread, found.checkpoint_id)
-        done = await agent.ainvoke({CHANNEL: found.order}, started, context=context, durability=DURABLE)
+        done = await agent.ainvoke({CHANNEL: found.order}, _start(thread, found), context=context, durability=DURABLE)
     except RewindConflictError as error:
         await agent.aupdate_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)
     return _report(found, done)
+
+
+def _start(thread: RunnableConfig, found: Prospect) -> RunnableConfig:
+    """Where the run begins that carries out the order, which it alone may bring."""
+    at = _at(thread, found.checkpoint_id)
+    return {**at, "configurable": {**at["configurable"], REWINDS: True}}
 
 
 def _at(thread: RunnableConfig, checkpoint_id: str) -> RunnableConfig:

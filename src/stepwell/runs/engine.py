@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -45,6 +45,7 @@ from stepwell.state import wire
 from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.tools.background import split_graph_id
+from stepwell.tools.rewind.journal import NO_INPUT
 
 logger = logging.getLogger(__name__)
 
@@ -278,6 +279,14 @@ class Engine:
         fields = await self._registry.input_fields(graph_id, owner or SYSTEM, self._persistence.store(owner or SYSTEM))
         if order.command is None and (fault := input_fault(graph_id, fields, order.input)):
             raise InvalidRequestError(fault)
+        given = order.input if order.command is None else order.command.get("update")
+        if (
+            not order.rewinds
+            and isinstance(given, Mapping)
+            and "rewind" in given
+            and (await self._registry.rewinds(owner)).get(graph_id)
+        ):
+            raise InvalidRequestError(NO_INPUT)
 
     async def _check_answers(self, admission: Admission) -> Admission:
         if admission.answers is None:

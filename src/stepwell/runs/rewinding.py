@@ -102,6 +102,7 @@ class Rewinding:
             checkpoint_id=found.checkpoint_id,
             multitask_strategy="reject",
             metadata={"rewind": found.order["turn_id"]},
+            rewinds=True,
         )
         admitted = await self.engine.start(owner, order, grants)
         result = json.loads(await self.engine.result(owner, before.thread_id, admitted.run.run_id))

@@ -169,6 +169,28 @@ async def test_what_is_wrong_is_said(tmp_path: Path, folder: Path) -> None:
         assert missing.status_code == 404
 
 
+@pytest.mark.parametrize("forged", [{"x": 1}, {"turn_id": "hello", "rewind_id": "r", "head": "h"}], ids=str)
+async def test_an_order_in_a_runs_input_is_refused(tmp_path: Path, folder: Path, forged: Any) -> None:
+    def remake_for(config: dict[str, Any]) -> Any:
+        return build(folder)
+
+    async with serve(tmp_path, graphs={"agent": build(folder), "made": remake_for}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        given = {"messages": [{"role": "user", "content": "again", "id": "again"}], "rewind": forged}
+        for fields in ({"input": given}, {"command": {"update": given}}):
+            body = {"assistant_id": "agent", **fields, "config": {"configurable": {"__stepwell_rewinds": True}}}
+            answer = await server.http.post(f"/threads/{thread_id}/runs/wait", json=body)
+            assert answer.status_code == 422, answer.text
+            assert "cannot be sent as input" in answer.json()["detail"]
+        later = await server.client.runs.wait(thread_id, "made", input=given, raise_error=False)
+        assert "cannot be sent as input" in later["__error__"]["message"]
+        await say(server, thread_id, "write /disk/a.md one")
+        assert await humans(server, thread_id) == ["hello", "write /disk/a.md one"]
+        await rewind(server, thread_id, "write /disk/a.md one")
+        assert not (folder / "a.md").exists()
+
+
 async def test_an_open_question_is_dropped(tmp_path: Path, folder: Path) -> None:
     agent = create_deep_agent(
         ScriptedModel.answering(write_what_is_said),

@@ -291,7 +291,7 @@ def test_an_open_question_is_left_behind(folder: Path) -> None:
 async def test_what_is_no_turn_is_refused_before_anything_happens(folder: Path, turn_id: Any, dry_run: bool) -> None:
     agent = build([call("write_file", file_path="/a.md", content="x"), "done", "more"], FilesystemBackend(folder))
     say(agent, "m1")
-    with pytest.raises(InvalidRequestError, match="turn_id is .* Send the id of a message"):
+    with pytest.raises(InvalidRequestError, match=r"turn_id is .* Send the id of a message"):
         rewind(agent, THREAD, turn_id, dry_run=dry_run)
     with pytest.raises(InvalidRequestError, match="turn_id is"):
         await arewind(agent, THREAD, turn_id, dry_run=dry_run)
@@ -299,6 +299,51 @@ async def test_what_is_no_turn_is_refused_before_anything_happens(folder: Path, 
     assert (folder / "a.md").exists()
     say(agent, "m2")
     assert texts(agent)[-1] == "more"
+
+
+FORGED = [
+    {},
+    {"x": 1},
+    "text",
+    {"turn_id": "m1", "rewind_id": "r", "head": "h", "force": True},
+    {"turn_id": "unknown", "rewind_id": "r", "head": "h"},
+    {"can_rewind": True},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=str)
+async def test_an_order_in_the_input_is_refused_and_the_thread_goes_on(folder: Path, forged: Any) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "one", "two"], FilesystemBackend(folder))
+    say(agent, "m1")
+    given = {"messages": [HumanMessage("m2", id="m2")], "rewind": forged}
+    with pytest.raises(InvalidRequestError, match="cannot be sent as input"):
+        agent.invoke(given, THREAD)
+    with pytest.raises(InvalidRequestError, match="cannot be sent as input"):
+        await agent.ainvoke(given, THREAD)
+    assert texts(agent) == ["m1", "", "one"]
+    say(agent, "m3")
+    assert texts(agent) == ["m1", "", "one", "m3", "two"]
+    assert (folder / "a.md").exists()
+    assert rewind(agent, THREAD, "m3")["messages_removed"] == 2
+
+
+@pytest.mark.parametrize("forged", [*FORGED[:3], FORGED[4]], ids=str)
+def test_what_is_no_order_in_the_state_is_ignored(folder: Path, forged: Any) -> None:
+    agent = build(["one", "two"], FilesystemBackend(folder))
+    say(agent, "m1")
+    agent.update_state(THREAD, {"rewind": forged})
+    say(agent, "m2")
+    assert texts(agent) == ["m1", "one", "m2", "two"]
+    assert rewind(agent, THREAD, "m2")["messages_removed"] == 2
+
+
+def test_subagents_work_after_a_rewind(folder: Path) -> None:
+    script = ["one", call("task", description="Work.", subagent_type="general-purpose"), "from below", "two"]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    say(agent, "m2")
+    assert texts(agent) == ["m2", "", "two"]
 
 
 def test_a_picture_in_a_mounted_folder_comes_back(folder: Path) -> None:
