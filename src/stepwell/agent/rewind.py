@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.backends.steps import arun_steps, run_steps
-from stepwell.errors import RewindConflictError
+from stepwell.errors import RewindConflictError, RewindError
 from stepwell.middleware.rewind.looking import Looking, Prospect, config_of, prospect
 from stepwell.middleware.rewind.middleware import CHANNEL, require_rewind
 from stepwell.middleware.rewind.reports import RewindReport
@@ -37,7 +37,8 @@ def rewind(
         context: The run's context, for backends that depend on it.
 
     Returns:
-        What was done. If `can_rewind` is false, nothing was, and `problem` says why.
+        What was done. If `can_rewind` is false, the conversation is as it was, and `problem` says why. So are the files, unless one
+        could not be written: then `rewind_id` brings back those that were changed before it.
 
     Raises:
         RewindError: There is no such turn, or its history is not kept any more.
@@ -51,7 +52,7 @@ def rewind(
         return found.report
     try:
         done = agent.invoke({CHANNEL: found.order}, _start(thread, found), context=context, durability=DURABLE)
-    except RewindConflictError as error:
+    except RewindError as error:
         agent.update_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)
     return _report(found, done)
@@ -69,7 +70,7 @@ async def arewind(
         return found.report
     try:
         done = await agent.ainvoke({CHANNEL: found.order}, _start(thread, found), context=context, durability=DURABLE)
-    except RewindConflictError as error:
+    except RewindError as error:
         await agent.aupdate_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)
     return _report(found, done)
@@ -85,9 +86,10 @@ def _at(thread: RunnableConfig, checkpoint_id: str) -> RunnableConfig:
     return {**thread, "configurable": {**thread["configurable"], "checkpoint_id": checkpoint_id}}
 
 
-def _refused(found: Prospect, error: RewindConflictError) -> RewindReport:
-    """A file was changed between our look and the run."""
-    return {**found.report, "can_rewind": False, "problem": str(error)}
+def _refused(found: Prospect, error: RewindError) -> RewindReport:
+    """A file was changed between our look and the run, or could not be written. Then some files may be back already."""
+    rewind_id = None if isinstance(error, RewindConflictError) else found.order["rewind_id"]
+    return {**found.report, "can_rewind": False, "problem": str(error), "rewind_id": rewind_id}
 
 
 def _report(found: Prospect, done: Any) -> RewindReport:

@@ -3,7 +3,8 @@
 ```
 look ──▶ cannot, or a dry run ──▶ the report
      └─▶ a run from the checkpoint before the turn, with the order as its input ──▶ the report
-           └─ somebody changed a file meanwhile ──▶ the thread's former head is its newest checkpoint again, and the report says why
+           └─ somebody changed a file meanwhile, or one cannot be written
+                ──▶ the thread's former head is its newest checkpoint again, and the report says why
 ```
 """
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _COPY = "__copy__"
 _CONFLICT = "RewindConflictError"
+_STOPPED = "RewindError"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Rewinding:
     async def rewind(
         self, owner: str | None, thread_id: str, turn_id: str, *, dry_run: bool, force: bool, grants: object = None
     ) -> RewindReport:
-        """What was done, or would be done. If `can_rewind` is false, nothing was."""
+        """What was done, or would be done. If `can_rewind` is false, the conversation is as it was."""
         await self.threads.get(owner, thread_id, with_values=False)
         newest = await self._newest_run(owner, thread_id)
         found = await self._look(newest, turn_id, force=force)
@@ -109,10 +111,11 @@ class Rewinding:
         failure = result.get("__error__") if isinstance(result, dict) else None
         if failure is None:
             return {**found.report, "rewind_id": found.order["rewind_id"]}
-        if failure.get("error") == _CONFLICT:
+        if failure.get("error") in (_CONFLICT, _STOPPED):
             head = {"checkpoint_id": found.order["head"]}
             await self.threads.update_state(owner, before.thread_id, values=None, as_node=_COPY, checkpoint=head)
-            return {**found.report, "can_rewind": False, "problem": str(failure.get("message"))}
+            rewind_id = found.order["rewind_id"] if failure.get("error") == _STOPPED else None
+            return {**found.report, "can_rewind": False, "problem": str(failure.get("message")), "rewind_id": rewind_id}
         raise RewindError(str(failure.get("message")))
 
     async def _add_cost(self, owner: str | None, newest: Run, found: Prospect) -> None:

@@ -10,6 +10,7 @@ from tests.integration.server.conftest import Server, serve
 
 from stepwell import RewindMiddleware, create_deep_agent
 from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend, StoreBackend
+from stepwell.backends.protocol import DeleteResult
 from stepwell.database.persistence import Persistence
 from stepwell.testing import Asked, ScriptedModel, call
 
@@ -243,3 +244,30 @@ async def test_a_change_between_look_and_run_leaves_everything_as_it_is(tmp_path
         assert (await server.client.threads.get(thread_id))["status"] == "idle"
         await say(server, thread_id, "hello")
         assert await humans(server, thread_id) == ["write /a.md one", "hello"]
+
+
+class Locked(FilesystemBackend):
+    """A folder whose files cannot be deleted for a while."""
+
+    locked = False
+
+    def delete(self, file_path: str, **options: Any) -> Any:
+        return DeleteResult(error=f"Error: '{file_path}' is locked.") if self.locked else super().delete(file_path, **options)
+
+
+async def test_a_rewind_that_stops_leaves_the_conversation_and_the_thread(tmp_path: Path, folder: Path) -> None:
+    backend = Locked(folder)
+    agent = create_deep_agent(ScriptedModel.answering(write_what_is_said), backend=backend, middleware=[RewindMiddleware()])
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /a.md one")
+        backend.locked = True
+        report = await rewind(server, thread_id, "write /a.md one")
+        assert not report["can_rewind"]
+        assert "'/a.md' is locked." in report["problem"]
+        assert report["rewind_id"] in report["problem"]
+        await say(server, thread_id, "hello")
+        assert await humans(server, thread_id) == ["write /a.md one", "hello"]
+        backend.locked = False
+        assert (await rewind(server, thread_id, "write /a.md one"))["can_rewind"]
+        assert not (folder / "a.md").exists()

@@ -208,7 +208,7 @@ def _go_back(order: RewindOrder, config: Mapping[str, Any]) -> Steps[Request, Re
         raise RewindConflictError(
             f"{report['problem']} The files are as they were. If the conversation is not, go back to '{order['rewind_id']}'."
         )
-    yield from restore(outlook.restores)
+    yield from restore(outlook.restores, order["rewind_id"])
     report["rewind_id"] = order["rewind_id"]
     return report
 

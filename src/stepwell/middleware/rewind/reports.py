@@ -54,7 +54,7 @@ class RewindReport(TypedDict):
     messages_removed: int
     not_undone: list[NotUndone]
     rewind_id: str | None
-    """The turn that the rewind itself is: go back to it to undo it. None if nothing was done."""
+    """The turn that the rewind itself is: go back to it to undo it, or what it did until it stopped. None if nothing was done."""
 
 
 def describe_change(path: str, before: bytes | None, after: bytes | None) -> FileChange:

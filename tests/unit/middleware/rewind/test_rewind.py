@@ -15,6 +15,7 @@ from stepwell import HooksMiddleware, RewindMiddleware, SendBack, arewind, creat
 from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
 from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
+from stepwell.backends.protocol import WriteResult
 from stepwell.errors import ConfigurationError, InvalidRequestError, RewindError
 from stepwell.testing import ScriptedModel, call, calls
 from stepwell.tools.rewind.folder import FolderJournals
@@ -344,6 +345,68 @@ def test_subagents_work_after_a_rewind(folder: Path) -> None:
     rewind(agent, THREAD, "m1")
     say(agent, "m2")
     assert texts(agent) == ["m2", "", "two"]
+
+
+def test_a_file_where_a_folder_has_to_be_is_seen_before(folder: Path) -> None:
+    (folder / "s").mkdir()
+    (folder / "s" / "f").write_text("1")
+    agent = build([call("delete", file_path="/s"), "one", "two"], FilesystemBackend(folder))
+    say(agent, "m1")
+    (folder / "s").write_text("mine")
+    for force in (False, True):
+        report = rewind(agent, THREAD, "m1", force=force)
+        assert (report["can_rewind"], report["problem"]) == (
+            False,
+            "'/s' is a file now, and '/s/f' needs a folder there. Move the file away and send the rewind again.",
+        )
+    say(agent, "m2")
+    assert texts(agent)[-1] == "two"
+    (folder / "s").unlink()
+    assert rewind(agent, THREAD, "m1")["can_rewind"]
+    assert (folder / "s" / "f").read_text() == "1"
+
+
+def test_an_agents_own_file_where_a_folder_was_makes_room(folder: Path) -> None:
+    (folder / "s").mkdir()
+    (folder / "s" / "f").write_text("1")
+    script = [call("delete", file_path="/s"), call("write_file", file_path="/s", content="x"), "one"]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    assert rewind(agent, THREAD, "m1")["can_rewind"]
+    assert (folder / "s" / "f").read_text() == "1"
+
+
+class Locked(FilesystemBackend):
+    """A folder in which one file cannot be written for a while."""
+
+    locked = False
+
+    def write(self, file_path: str, content: str, **options: Any) -> Any:
+        if self.locked and file_path == "/b.md":
+            return WriteResult(error="Error: '/b.md' is locked.")
+        return super().write(file_path, content, **options)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+async def test_a_rewind_that_stops_leaves_the_conversation_and_the_thread(folder: Path, is_async: bool) -> None:
+    for name in ("a.md", "b.md"):
+        (folder / name).write_text("old")
+    new = [call("write_file", file_path=f"/{name}", content="new", overwrite=True) for name in ("a.md", "b.md")]
+    backend = Locked(folder)
+    agent = build([calls(*new), "one", "two"], backend)
+    say(agent, "m1")
+    backend.locked = True
+    stopped = await arewind(agent, THREAD, "m1") if is_async else rewind(agent, THREAD, "m1")
+    assert not stopped["can_rewind"]
+    assert "stopped at '/b.md': '/b.md' is locked." in str(stopped["problem"])
+    assert texts(agent) == ["m1", "", "one"]
+    say(agent, "m2")
+    assert texts(agent)[-1] == "two"
+    backend.locked = False
+    assert rewind(agent, THREAD, str(stopped["rewind_id"]))["can_rewind"]
+    assert [(folder / name).read_text() for name in ("a.md", "b.md")] == ["new", "new"]
+    assert rewind(agent, THREAD, "m1")["can_rewind"]
+    assert [(folder / name).read_text() for name in ("a.md", "b.md")] == ["old", "old"]
 
 
 def test_a_picture_in_a_mounted_folder_comes_back(folder: Path) -> None:
