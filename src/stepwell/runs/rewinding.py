@@ -20,7 +20,7 @@ from stepwell.backends.steps import arun_steps
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.types import Page
 from stepwell.database.types import Run
-from stepwell.errors import NotFoundError, RewindError
+from stepwell.errors import NotFoundError, RewindError, ThreadBusyError
 from stepwell.runs.driving import make_config
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -106,7 +106,12 @@ class Rewinding:
             metadata={"rewind": found.order["turn_id"]},
             rewinds=True,
         )
-        admitted = await self.engine.start(owner, order, grants)
+        try:
+            admitted = await self.engine.start(owner, order, grants)
+        except ThreadBusyError as error:
+            raise ThreadBusyError(
+                f"Thread '{before.thread_id}' has a run under way. Wait for it or cancel it, and send the rewind again."
+            ) from error
         result = json.loads(await self.engine.result(owner, before.thread_id, admitted.run.run_id))
         failure = result.get("__error__") if isinstance(result, dict) else None
         if failure is None:

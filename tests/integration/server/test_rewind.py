@@ -13,6 +13,7 @@ from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend,
 from stepwell.backends.protocol import DeleteResult
 from stepwell.database.persistence import Persistence
 from stepwell.testing import Asked, ScriptedModel, call
+from stepwell.testing import say as reply
 
 
 def write_what_is_said(asked: Asked) -> Any:
@@ -271,3 +272,27 @@ async def test_a_rewind_that_stops_leaves_the_conversation_and_the_thread(tmp_pa
         backend.locked = False
         assert (await rewind(server, thread_id, "write /a.md one"))["can_rewind"]
         assert not (folder / "a.md").exists()
+
+
+async def test_unknown_fields_are_refused(tmp_path: Path, folder: Path) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        answer = await server.http.post(f"/threads/{thread_id}/rewind", json={"turn_id": "hello", "dryRun": True})
+        assert answer.status_code == 422
+        assert "dryRun" in answer.text
+        assert await humans(server, thread_id) == ["hello"]
+
+
+async def test_a_busy_thread_says_what_to_do(tmp_path: Path, folder: Path) -> None:
+    model = ScriptedModel(["hello", reply("late", delay_s=60)])
+    agent = create_deep_agent(model, backend=FilesystemBackend(folder), middleware=[RewindMiddleware()])
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        given = {"messages": [{"role": "user", "content": "wait"}]}
+        run = await server.client.runs.create(thread_id, "agent", input=given)
+        answer = await server.http.post(f"/threads/{thread_id}/rewind", json={"turn_id": "hello"})
+        assert answer.status_code == 409
+        assert "Wait for it or cancel it, and send the rewind again." in answer.json()["detail"]
+        await server.client.runs.cancel(thread_id, run["run_id"], wait=True)

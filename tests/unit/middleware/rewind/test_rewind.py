@@ -17,6 +17,7 @@ from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
 from stepwell.backends.protocol import WriteResult
 from stepwell.errors import ConfigurationError, InvalidRequestError, RewindError
+from stepwell.middleware.rewind.reports import count_lines
 from stepwell.testing import ScriptedModel, call, calls
 from stepwell.tools.rewind.folder import FolderJournals
 from stepwell.tools.rewind.journal import Entry
@@ -496,3 +497,17 @@ def test_a_line_that_a_kill_cut_is_left_out(tmp_path: Path) -> None:
     assert journal.image("h").result() == b"x"
     FolderJournals(tmp_path).forget("t")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "counted"),
+    [
+        (list(reversed(range(2500))), (2500, 2500)),
+        ([0, 2, 1, *range(3, 2500)], (2, 2)),
+        ([*range(2499), -1], (1, 1)),
+        (list(range(2500)), (0, 0)),
+    ],
+    ids=["reversed", "two lines", "another line", "the same"],
+)
+def test_lines_of_a_long_file_are_counted(after: list[int], counted: tuple[int, int]) -> None:
+    assert count_lines([str(each) for each in range(2500)], [str(each) for each in after]) == counted
