@@ -148,10 +148,19 @@ def _checkpoint_before(mark: Entry, config: RunnableConfig) -> Steps[GraphCall, 
         yield from _tuple(mark.checkpoint_id, config)
         return mark.checkpoint_id
     began = yield from _tuple(mark.checkpoint_id, config)
-    while began.metadata.get("source") != "input":
+    while began.metadata.get("source") not in ("input", "update"):
         began = yield from _tuple(_parent(began), config)
     parent = _parent(began)
+    # `update_state` may have begun the turn, in several updates: go back to before the one that brought the turn's message.
+    while parent and began.metadata.get("source") == "update" and (yield from _has_message(parent, mark.name, config)):
+        began = yield from _tuple(parent, config)
+        parent = _parent(began)
     return parent or began.config["configurable"]["checkpoint_id"]
+
+
+def _has_message(checkpoint_id: str, message_id: str, config: RunnableConfig) -> Steps[GraphCall, bool]:
+    then = yield GraphCall(False, "get_state", (_at(config, checkpoint_id),))
+    return any(message.id == message_id for message in then.values.get("messages") or [])
 
 
 def _tuple(checkpoint_id: str | None, config: RunnableConfig) -> Steps[GraphCall, Any]:

@@ -410,6 +410,22 @@ async def test_a_rewind_that_stops_leaves_the_conversation_and_the_thread(folder
     assert [(folder / name).read_text() for name in ("a.md", "b.md")] == ["old", "old"]
 
 
+@pytest.mark.parametrize("updates", [1, 2])
+def test_a_turn_that_an_update_began_goes_back_alone(folder: Path, updates: int) -> None:
+    agent = build(["one", "two", call("write_file", file_path="/a.md", content="x"), "three"], FilesystemBackend(folder))
+    say(agent, "m1")
+    say(agent, "m2")
+    agent.update_state(THREAD, {"messages": [HumanMessage("m3", id="m3")]}, as_node="__start__")
+    if updates == 2:
+        agent.update_state(THREAD, {"messages": []}, as_node="__start__")
+    agent.invoke(None, THREAD)
+    assert texts(agent) == ["m1", "one", "m2", "two", "m3", "", "three"]
+    assert rewind(agent, THREAD, "m3")["messages_removed"] == 4
+    assert texts(agent) == ["m1", "one", "m2", "two"]
+    assert not (folder / "a.md").exists()
+    assert rewind(agent, THREAD, "m2")["messages_removed"] == 2
+
+
 def test_a_picture_in_a_mounted_folder_comes_back(folder: Path) -> None:
     (folder / "a.png").write_bytes(b"\x89PNG\xff")
     agent = build(
