@@ -21,4 +21,4 @@ async def test_a_stop_iteration_is_raised_as_another_error(said):
         raise StopIteration(*filter(None, [said]))
 
     with pytest.raises(RuntimeError, match=f"StopIteration.*{said}"):
-        await asyncio.wait_for(in_thread(search), 10)
+        await asyncio.wait_for(in_thread(search), 60)

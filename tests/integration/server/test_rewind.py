@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -285,7 +286,7 @@ async def test_unknown_fields_are_refused(tmp_path: Path, folder: Path) -> None:
 
 
 async def test_a_busy_thread_says_what_to_do(tmp_path: Path, folder: Path) -> None:
-    model = ScriptedModel(["hello", reply("late", delay_s=60)])
+    model = ScriptedModel(["hello", replace(reply("late"), delay_s=60)])
     agent = create_deep_agent(model, backend=FilesystemBackend(folder), middleware=[RewindMiddleware()])
     async with serve(tmp_path, graphs={"agent": agent}) as server:
         thread_id = (await server.client.threads.create())["thread_id"]

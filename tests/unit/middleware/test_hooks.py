@@ -616,7 +616,7 @@ async def test_a_hook_whose_search_finds_nothing_fails(is_async):
 
     agent = create_deep_agent(ScriptedModel([say("x")]), middleware=[HooksMiddleware(before_model=find_tool_result)])
     with pytest.raises(MiddlewareError, match="StopIteration"):
-        await asyncio.wait_for(run(agent, is_async=is_async), 20)
+        await asyncio.wait_for(run(agent, is_async=is_async), 60)
 
 
 @COLOURS

@@ -123,7 +123,7 @@ async def test_a_check_whose_search_finds_nothing_is_broken(is_async):
         next(message for message in state["messages"] if message.type == "tool")
 
     agent = create_deep_agent(ScriptedModel([say("x")]), middleware=[RubricMiddleware(checks=[uses_a_tool])])
-    found = last_check(await asyncio.wait_for(run(agent, is_async=is_async), 20))
+    found = last_check(await asyncio.wait_for(run(agent, is_async=is_async), 60))
     assert found["result"] == "grader_error"
     assert "StopIteration" in found["criteria"][0]["gap"]
 
