@@ -16,6 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
+from langgraph._internal._runnable import RunnableCallable
 from langgraph.cache.base import BaseCache
 from langgraph.constants import END, START
 from langgraph.graph.state import CompiledStateGraph
@@ -35,7 +36,7 @@ from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.moments.input import OnInput
 from stepwell.middleware.request import fold, sections, with_sections
-from stepwell.middleware.rewind.middleware import RewindMiddleware, mark_rewind
+from stepwell.middleware.rewind.middleware import RewindMiddleware, check_input, mark_rewind
 from stepwell.middleware.rubric import RubricMiddleware
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
@@ -105,6 +106,7 @@ def compile_agent(
     mark_run_modes(graph)
     if rewind := _rewind_in(stack):
         mark_rewind(graph, rewind)
+        _check_orders(graph)
         _end_at_once(graph, f"{rewind.name}.before_agent")
     graph.config = {**(graph.config or {}), "recursion_limit": RECURSION_LIMIT}
     return graph
@@ -115,6 +117,11 @@ def _check_inputs(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
     for writer in graph.nodes[START].writers:
         if isinstance(writer, ChannelWrite):
             writer.writes = [_checked(entry) if isinstance(entry, ChannelWriteTupleEntry) else entry for entry in writer.writes]
+
+
+def _check_orders(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Reject an order to go back in the input of a run that is no rewind, before it is in the thread."""
+    graph.nodes[START].bound = RunnableCallable(check_input, trace=False)
 
 
 def _take_carried(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:

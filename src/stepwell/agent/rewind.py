@@ -8,10 +8,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.backends.steps import arun_steps, run_steps
-from stepwell.errors import RewindConflictError
+from stepwell.errors import RewindConflictError, RewindError
 from stepwell.middleware.rewind.looking import Looking, Prospect, config_of, prospect
 from stepwell.middleware.rewind.middleware import CHANNEL, require_rewind
 from stepwell.middleware.rewind.reports import RewindReport
+from stepwell.tools.rewind.journal import REWINDS
 
 COPY = "__copy__"
 """LangGraph's name for an update that makes an earlier checkpoint the newest one."""
@@ -36,10 +37,12 @@ def rewind(
         context: The run's context, for backends that depend on it.
 
     Returns:
-        What was done. If `can_rewind` is false, nothing was, and `problem` says why.
+        What was done. If `can_rewind` is false, the conversation is as it was, and `problem` says why. So are the files, unless one
+        could not be written: then `rewind_id` brings back those that were changed before it.
 
     Raises:
         RewindError: There is no such turn, or its history is not kept any more.
+        InvalidRequestError: `turn_id` is not the id of anything.
     """
     require_rewind(agent)
     thread = config_of(config)
@@ -48,8 +51,8 @@ def rewind(
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
-        done = agent.invoke({CHANNEL: found.order}, _at(thread, found.checkpoint_id), context=context, durability=DURABLE)
-    except RewindConflictError as error:
+        done = agent.invoke({CHANNEL: found.order}, _start(thread, found), context=context, durability=DURABLE)
+    except RewindError as error:
         agent.update_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)
     return _report(found, done)
@@ -66,21 +69,27 @@ async def arewind(
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
-        started = _at(thread, found.checkpoint_id)
-        done = await agent.ainvoke({CHANNEL: found.order}, started, context=context, durability=DURABLE)
-    except RewindConflictError as error:
+        done = await agent.ainvoke({CHANNEL: found.order}, _start(thread, found), context=context, durability=DURABLE)
+    except RewindError as error:
         await agent.aupdate_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)
     return _report(found, done)
+
+
+def _start(thread: RunnableConfig, found: Prospect) -> RunnableConfig:
+    """Where the run begins that carries out the order, which it alone may bring."""
+    at = _at(thread, found.checkpoint_id)
+    return {**at, "configurable": {**at["configurable"], REWINDS: True}}
 
 
 def _at(thread: RunnableConfig, checkpoint_id: str) -> RunnableConfig:
     return {**thread, "configurable": {**thread["configurable"], "checkpoint_id": checkpoint_id}}
 
 
-def _refused(found: Prospect, error: RewindConflictError) -> RewindReport:
-    """A file was changed between our look and the run."""
-    return {**found.report, "can_rewind": False, "problem": str(error)}
+def _refused(found: Prospect, error: RewindError) -> RewindReport:
+    """A file was changed between our look and the run, or could not be written. Then some files may be back already."""
+    rewind_id = None if isinstance(error, RewindConflictError) else found.order["rewind_id"]
+    return {**found.report, "can_rewind": False, "problem": str(error), "rewind_id": rewind_id}
 
 
 def _report(found: Prospect, done: Any) -> RewindReport:

@@ -6,7 +6,6 @@ elsewhere, so commands do not see them.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import BackendError
+from stepwell.in_thread import in_thread
 
 if TYPE_CHECKING:
     _Files = BackendProtocol
@@ -49,7 +49,7 @@ class SandboxBackendProtocol(_Files, Protocol):
         ...
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:  # noqa: ASYNC109  # the sandbox's own limit
-        answer: ExecuteResponse = await asyncio.to_thread(self.execute, command, **_options(self, timeout))
+        answer: ExecuteResponse = await in_thread(self.execute, command, **_options(self, timeout))
         return answer
 
 
@@ -86,7 +86,7 @@ async def arun_command(backend: Any, command: str, timeout: int | None = None) -
     """Run a command in a backend, from async code. A sandbox with only the sync form is called in a thread."""
     options = _options(backend, timeout)
     if not hasattr(backend, "aexecute") and callable(run := getattr(backend, "execute", None)):
-        return await asyncio.to_thread(run, command, **options)
+        return await in_thread(run, command, **options)
     return await _async_form(backend)(command, **options)
 
 

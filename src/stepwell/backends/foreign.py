@@ -15,7 +15,6 @@ package is imported. A backend may have the sync verbs, the async ones, or both.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import re
@@ -28,6 +27,7 @@ from stepwell.backends.protocol import DeleteResult, EditResult, ErrorText, File
 from stepwell.backends.steps import SteppedBackend, Steps
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.backends.transfers import FileDownloadResponse, FileOperationError, FileUploadResponse, Transfers
+from stepwell.in_thread import in_thread
 
 Backend = TypeVar("Backend")
 
@@ -76,7 +76,7 @@ class ForeignBackend(SteppedBackend):
         if own := _own(self.inner, f"a{request.verb}"):
             return await own(*request.arguments)
         if own := _own(self.inner, request.verb):
-            return await asyncio.to_thread(own, *request.arguments)
+            return await in_thread(own, *request.arguments)
         return None
 
     def ls_steps(self, path: str) -> Steps[Call, list[FileInfo]]:

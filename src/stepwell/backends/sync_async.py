@@ -32,6 +32,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.backends.transfers import Transfers
+from stepwell.in_thread import in_thread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -123,7 +124,7 @@ class SyncBackend(Transfers, ABC):
 
     async def _call(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self.blocking:
-            return await asyncio.to_thread(verb, *args, **kwargs)
+            return await in_thread(verb, *args, **kwargs)
         return verb(*args, **kwargs)
 
 

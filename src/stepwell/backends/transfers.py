@@ -9,7 +9,6 @@ rules apply. `WholeFiles` is for HTTP: bytes of any size, versions, and the file
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +16,7 @@ from typing import Literal
 from stepwell.backends import messages, paths
 from stepwell.backends.protocol import ErrorText, WriteResult
 from stepwell.errors import BackendError
+from stepwell.in_thread import in_thread
 
 FileOperationError = Literal["file_not_found", "permission_denied", "is_directory", "invalid_path"]
 
@@ -61,10 +61,10 @@ class Transfers:
         return [self._download(path) for path in paths]
 
     async def aupload_files(self, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        return await asyncio.to_thread(self.upload_files, files)
+        return await in_thread(self.upload_files, files)
 
     async def adownload_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
-        return await asyncio.to_thread(self.download_files, paths)
+        return await in_thread(self.download_files, paths)
 
     def _upload(self, path: str, content: bytes) -> FileUploadResponse:
         try:

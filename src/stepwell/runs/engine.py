@@ -46,6 +46,7 @@ from stepwell.state import wire
 from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.tools.background import split_graph_id
+from stepwell.tools.rewind.journal import NO_INPUT
 from stepwell.tools.shared_spending import WHOLE_THREAD
 
 logger = logging.getLogger(__name__)
@@ -317,6 +318,14 @@ class Engine:
         fields = await self._registry.input_fields(graph_id, owner or SYSTEM, self._persistence.store(owner or SYSTEM))
         if order.command is None and (fault := input_fault(graph_id, fields, order.input)):
             raise InvalidRequestError(fault)
+        given = order.input if order.command is None else order.command.get("update")
+        if (
+            not order.rewinds
+            and isinstance(given, Mapping)
+            and "rewind" in given
+            and (await self._registry.rewinds(owner)).get(graph_id)
+        ):
+            raise InvalidRequestError(NO_INPUT)
 
     async def _check_answers(self, admission: Admission) -> Admission:
         if admission.answers is None:

@@ -3,7 +3,8 @@
 ```
 look ──▶ cannot, or a dry run ──▶ the report
      └─▶ a run from the checkpoint before the turn, with the order as its input ──▶ the report
-           └─ somebody changed a file meanwhile ──▶ the thread's former head is its newest checkpoint again, and the report says why
+           └─ somebody changed a file meanwhile, or one cannot be written
+                ──▶ the thread's former head is its newest checkpoint again, and the report says why
 ```
 """
 
@@ -22,7 +23,7 @@ from stepwell.backends.steps import arun_steps
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.types import Page
 from stepwell.database.types import Run
-from stepwell.errors import NotFoundError, RewindError
+from stepwell.errors import NotFoundError, RewindError, ThreadBusyError
 from stepwell.runs.driving import make_config
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -41,6 +42,7 @@ _SWITCHED = (
     "Since this turn, files were changed by several assistants, or by one with different settings, and they do not have the same files. "
     "Go back to a turn after which only one of them changed files."
 )
+_STOPPED = "RewindError"
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Rewinding:
     async def rewind(
         self, owner: str | None, thread_id: str, turn_id: str, *, dry_run: bool, force: bool, grants: object = None
     ) -> RewindReport:
-        """What was done, or would be done. If `can_rewind` is false, nothing was."""
+        """What was done, or would be done. If `can_rewind` is false, the conversation is as it was."""
         await self.threads.get(owner, thread_id, with_values=False)
         like, *others = await self._runs(owner, thread_id, turn_id)
         found = await self._look(like, others, turn_id, force=force)
@@ -134,16 +136,23 @@ class Rewinding:
             checkpoint_id=found.checkpoint_id,
             multitask_strategy="reject",
             metadata={"rewind": found.order["turn_id"]},
+            rewinds=True,
         )
-        admitted = await self.engine.start(owner, order, grants)
+        try:
+            admitted = await self.engine.start(owner, order, grants)
+        except ThreadBusyError as error:
+            raise ThreadBusyError(
+                f"Thread '{before.thread_id}' has a run under way. Wait for it or cancel it, and send the rewind again."
+            ) from error
         result = json.loads(await self.engine.result(owner, before.thread_id, admitted.run.run_id))
         failure = result.get("__error__") if isinstance(result, dict) else None
         if failure is None:
             return {**found.report, "rewind_id": found.order["rewind_id"]}
-        if failure.get("error") == _CONFLICT:
+        if failure.get("error") in (_CONFLICT, _STOPPED):
             head = {"checkpoint_id": found.order["head"]}
             await self.threads.update_state(owner, before.thread_id, values=None, as_node=_COPY, checkpoint=head)
-            return {**found.report, "can_rewind": False, "problem": str(failure.get("message"))}
+            rewind_id = found.order["rewind_id"] if failure.get("error") == _STOPPED else None
+            return {**found.report, "can_rewind": False, "problem": str(failure.get("message")), "rewind_id": rewind_id}
         raise RewindError(str(failure.get("message")))
 
     async def _add_cost(self, owner: str | None, newest: Run, found: Prospect) -> None:

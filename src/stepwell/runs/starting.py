@@ -29,6 +29,7 @@ from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.run_config import USER_PREFIX
 from stepwell.runs.threads.titles import title_of
 from stepwell.state.steering import SteeringMessage, check_content, check_message_id
+from stepwell.tools.rewind.journal import REWINDS
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
@@ -52,6 +53,8 @@ class RunOrder(RunFields):
     after_seconds: float = 0
     counts_for: str | None = None
     """See `RunRequest.counts_for`."""
+    rewinds: bool = False
+    """Whether the input is an order to take turns back (`rewinding`). Never taken from a caller."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ def make_admission(
 ) -> Admission:
     """The run that an order asks for. `refuse_bare`: answers must name their interrupt."""
     place = place or Place()
+    if order.rewinds:
+        place = replace(place, pinned={**place.pinned, REWINDS: True})
     stateless = order.thread_id is None
     command = dict(order.command or {})
     answers = _answers(command.pop("resume", None), refuse_bare=refuse_bare)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from tests.integration.server.conftest import Server, serve
 
 from stepwell import RewindMiddleware, create_deep_agent
 from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend, StoreBackend
+from stepwell.backends.protocol import DeleteResult
 from stepwell.database.persistence import Persistence
 from stepwell.testing import Asked, ScriptedModel, call
+from stepwell.testing import say as reply
 
 
 def write_what_is_said(asked: Asked) -> Any:
@@ -217,6 +220,28 @@ async def test_what_is_wrong_is_said(tmp_path: Path, folder: Path) -> None:
         assert missing.status_code == 404
 
 
+@pytest.mark.parametrize("forged", [{"x": 1}, {"turn_id": "hello", "rewind_id": "r", "head": "h"}], ids=str)
+async def test_an_order_in_a_runs_input_is_refused(tmp_path: Path, folder: Path, forged: Any) -> None:
+    def remake_for(config: dict[str, Any]) -> Any:
+        return build(folder)
+
+    async with serve(tmp_path, graphs={"agent": build(folder), "made": remake_for}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        given = {"messages": [{"role": "user", "content": "again", "id": "again"}], "rewind": forged}
+        for fields in ({"input": given}, {"command": {"update": given}}):
+            body = {"assistant_id": "agent", **fields, "config": {"configurable": {"__stepwell_rewinds": True}}}
+            answer = await server.http.post(f"/threads/{thread_id}/runs/wait", json=body)
+            assert answer.status_code == 422, answer.text
+            assert "cannot be sent as input" in answer.json()["detail"]
+        later = await server.client.runs.wait(thread_id, "made", input=given, raise_error=False)
+        assert "cannot be sent as input" in later["__error__"]["message"]
+        await say(server, thread_id, "write /disk/a.md one")
+        assert await humans(server, thread_id) == ["hello", "write /disk/a.md one"]
+        await rewind(server, thread_id, "write /disk/a.md one")
+        assert not (folder / "a.md").exists()
+
+
 async def test_an_open_question_is_dropped(tmp_path: Path, folder: Path) -> None:
     agent = create_deep_agent(
         ScriptedModel.answering(write_what_is_said),
@@ -282,3 +307,54 @@ async def test_the_agents_that_come_with_the_package_go_back(tmp_path: Path, nam
         await say(server, thread_id, "write /a.md one")
         assert (await rewind(server, thread_id, "write /a.md one"))["can_rewind"]
         assert await humans(server, thread_id) == []
+
+
+class Locked(FilesystemBackend):
+    """A folder whose files cannot be deleted for a while."""
+
+    locked = False
+
+    def delete(self, file_path: str, **options: Any) -> Any:
+        return DeleteResult(error=f"Error: '{file_path}' is locked.") if self.locked else super().delete(file_path, **options)
+
+
+async def test_a_rewind_that_stops_leaves_the_conversation_and_the_thread(tmp_path: Path, folder: Path) -> None:
+    backend = Locked(folder)
+    agent = create_deep_agent(ScriptedModel.answering(write_what_is_said), backend=backend, middleware=[RewindMiddleware()])
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /a.md one")
+        backend.locked = True
+        report = await rewind(server, thread_id, "write /a.md one")
+        assert not report["can_rewind"]
+        assert "'/a.md' is locked." in report["problem"]
+        assert report["rewind_id"] in report["problem"]
+        await say(server, thread_id, "hello")
+        assert await humans(server, thread_id) == ["write /a.md one", "hello"]
+        backend.locked = False
+        assert (await rewind(server, thread_id, "write /a.md one"))["can_rewind"]
+        assert not (folder / "a.md").exists()
+
+
+async def test_unknown_fields_are_refused(tmp_path: Path, folder: Path) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        answer = await server.http.post(f"/threads/{thread_id}/rewind", json={"turn_id": "hello", "dryRun": True})
+        assert answer.status_code == 422
+        assert "dryRun" in answer.text
+        assert await humans(server, thread_id) == ["hello"]
+
+
+async def test_a_busy_thread_says_what_to_do(tmp_path: Path, folder: Path) -> None:
+    model = ScriptedModel(["hello", replace(reply("late"), delay_s=60)])
+    agent = create_deep_agent(model, backend=FilesystemBackend(folder), middleware=[RewindMiddleware()])
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        given = {"messages": [{"role": "user", "content": "wait"}]}
+        run = await server.client.runs.create(thread_id, "agent", input=given)
+        answer = await server.http.post(f"/threads/{thread_id}/rewind", json={"turn_id": "hello"})
+        assert answer.status_code == 409
+        assert "Wait for it or cancel it, and send the rewind again." in answer.json()["detail"]
+        await server.client.runs.cancel(thread_id, run["run_id"], wait=True)

@@ -610,6 +610,16 @@ async def test_a_failing_check_in_a_subagent_fails_the_run(is_async):
 
 
 @COLOURS
+async def test_a_hook_whose_search_finds_nothing_fails(is_async):
+    def find_tool_result(event):
+        next(message for message in event.messages if message.type == "tool")
+
+    agent = create_deep_agent(ScriptedModel([say("x")]), middleware=[HooksMiddleware(before_model=find_tool_result)])
+    with pytest.raises(MiddlewareError, match="StopIteration"):
+        await asyncio.wait_for(run(agent, is_async=is_async), 60)
+
+
+@COLOURS
 async def test_watchers_may_fail(is_async, caplog):
     def broken(event):
         raise ValueError("metrics are away")

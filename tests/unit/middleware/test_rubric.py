@@ -118,6 +118,17 @@ def test_what_a_check_may_return(given, gap):
 
 
 @COLOURS
+async def test_a_check_whose_search_finds_nothing_is_broken(is_async):
+    def uses_a_tool(state):
+        next(message for message in state["messages"] if message.type == "tool")
+
+    agent = create_deep_agent(ScriptedModel([say("x")]), middleware=[RubricMiddleware(checks=[uses_a_tool])])
+    found = last_check(await asyncio.wait_for(run(agent, is_async=is_async), 60))
+    assert found["result"] == "grader_error"
+    assert "StopIteration" in found["criteria"][0]["gap"]
+
+
+@COLOURS
 @pytest.mark.parametrize("how", ["raises", "returns"])
 async def test_a_check_that_breaks_does_not_blame_the_agent(is_async, how):
     def broken(state):
@@ -466,3 +477,46 @@ def test_wrong_arguments_get_a_sentence(options, said):
 def test_an_empty_question_gets_a_sentence():
     with pytest.raises(ConfigurationError, match="asks nothing"):
         Undecided(" ")
+
+
+NONSENSE = [
+    call("GraderResponse", result="satisfied", explanation="x", criteria=[{"name": "a", "passed": False, "gap": "g"}]),
+    call("nosuchtool"),
+]
+
+
+@COLOURS
+@pytest.mark.parametrize("said", NONSENSE, ids=["values", "tool"])
+async def test_a_judge_that_answers_nonsense_is_given_up(is_async, said):
+    judge = ScriptedModel([said] * 60)
+    agent = create_deep_agent(ScriptedModel([say("x")]), middleware=[RubricMiddleware(rubric="r", model=judge)])
+    found = last_check(await run(agent, is_async=is_async))
+    assert found["result"] == "grader_error"
+    assert "In 3 tries the model gave no judgement that can be read." in found["explanation"]
+    assert len(judge.asked) == 3
+
+
+def test_a_judge_may_look_for_evidence_more_often():
+    @tool
+    def look(at: int) -> str:
+        """Look."""
+        return f"seen {at}"
+
+    judge = ScriptedModel([*(call("look", at=number) for number in range(6)), verdict(satisfied=True)])
+    checked = RubricMiddleware(rubric="r", model=judge, tools=[look])
+    agent = create_deep_agent(ScriptedModel([say("x")]), middleware=[checked])
+    assert last_check(agent.invoke(USER))["result"] == "satisfied"
+
+
+@COLOURS
+async def test_a_check_cannot_change_the_state(is_async):
+    def empties(state):
+        state["messages"].clear()
+        state["checks"] = {}
+
+    agent = create_deep_agent(
+        ScriptedModel([say("x")]), middleware=[RubricMiddleware(checks=[empties, has_source], max_iterations=1)]
+    )
+    state = await run(agent, is_async=is_async)
+    assert texts(state) == ["How old is the bridge?", "x"]
+    assert [each.get("gap") for each in last_check(state)["criteria"]] == [None, "The answer names no source."]

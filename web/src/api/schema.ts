@@ -3871,7 +3871,10 @@ export interface components {
             /** Reviewsources */
             reviewSources?: boolean | null;
         };
-        /** RewindCreate */
+        /**
+         * RewindCreate
+         * @description Unknown fields are refused: with a misspelt `dry_run`, the turn would really be taken back.
+         */
         RewindCreate: {
             /**
              * Turn Id

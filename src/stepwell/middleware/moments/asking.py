@@ -14,7 +14,6 @@ ignore failures. A pause (`interrupt`) and everything else that `control_flow` n
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Any, TypeVar, cast
 
 from stepwell.control_flow import let_pass
 from stepwell.errors import MiddlewareError
+from stepwell.in_thread import in_thread
 from stepwell.middleware.moments.events import HookEvent, Verdict
 from stepwell.secrets.errors import words_of
 
@@ -123,7 +123,7 @@ async def _acall(ask: Ask) -> Any:
     try:
         if hook.is_async:
             return await hook.function(ask.event)
-        answer = await asyncio.to_thread(hook.function, ask.event)
+        answer = await in_thread(hook.function, ask.event)
         return await answer if isawaitable(answer) else answer
     except Exception as error:
         return _fail(hook, error)

@@ -13,7 +13,7 @@ from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.runtime import Runtime
 
 from stepwell.backends.steps import Steps
-from stepwell.errors import RewindError
+from stepwell.errors import InvalidRequestError, RewindError
 from stepwell.middleware.rewind.middleware import (
     RewindMiddleware,
     RewindOrder,
@@ -63,6 +63,7 @@ def prospect(
     graph: Any, config: RunnableConfig, turn_id: str, *, force: bool, context: Any = None, journal: FileJournal | None = None
 ) -> Steps[GraphCall | Request, Prospect]:
     """Look at a thread. Requests are calls of the graph, of the thread's backend and of its journal (`Looking` performs them)."""
+    _check_turn_id(turn_id)
     head = yield GraphCall(False, "get_state", (config,))
     if not head.config["configurable"].get("checkpoint_id"):
         raise RewindError("The thread has no turns yet, so there is nothing to take back.")
@@ -138,16 +139,32 @@ class Looking:
         return self.graph.checkpointer if request.of_saver else self.graph
 
 
+def _check_turn_id(given: object) -> None:
+    if not isinstance(given, str) or not given.strip():
+        raise InvalidRequestError(
+            f"turn_id is {given!r}. Send the id of a message of the user that began a turn, or the rewind_id of an earlier report."
+        )
+
+
 def _checkpoint_before(mark: Entry, config: RunnableConfig) -> Steps[GraphCall, str]:
     """The checkpoint that has the thread as it was before the turn. For the first turn, it is the one that received its input."""
     if mark.detail == REWIND:
         yield from _tuple(mark.checkpoint_id, config)
         return mark.checkpoint_id
     began = yield from _tuple(mark.checkpoint_id, config)
-    while began.metadata.get("source") != "input":
+    while began.metadata.get("source") not in ("input", "update"):
         began = yield from _tuple(_parent(began), config)
     parent = _parent(began)
+    # `update_state` may have begun the turn, in several updates: go back to before the one that brought the turn's message.
+    while parent and began.metadata.get("source") == "update" and (yield from _has_message(parent, mark.name, config)):
+        began = yield from _tuple(parent, config)
+        parent = _parent(began)
     return parent or began.config["configurable"]["checkpoint_id"]
+
+
+def _has_message(checkpoint_id: str, message_id: str, config: RunnableConfig) -> Steps[GraphCall, bool]:
+    then = yield GraphCall(False, "get_state", (_at(config, checkpoint_id),))
+    return any(message.id == message_id for message in then.values.get("messages") or [])
 
 
 def _tuple(checkpoint_id: str | None, config: RunnableConfig) -> Steps[GraphCall, Any]:

@@ -7,6 +7,8 @@ a tool acts     ─ wrap_tool_call ─▶ journal.begin(note)              what 
 a rewind        = a run from the checkpoint before the turn, with the input {"rewind": order}
                 ─ before_agent ─▶ journal.mark(rewind) ─▶ the files ─▶ {"rewind": report}, and the run ends
 ```
+An order in the input of any other run is refused, and a `rewind` in the thread's state that is no order for it is ignored.
+
 The run starts from the old checkpoint, so the conversation and the files in the agent's state are back from its first step on. If it is
 killed before all other files are back, the order is still in the thread: whoever drives the thread next finishes it before anything else.
 """
@@ -24,6 +26,7 @@ from uuid import uuid4
 from langchain.agents.middleware import AgentMiddleware, hook_config
 from langchain.agents.middleware.types import AgentState
 from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -32,7 +35,7 @@ from typing_extensions import TypedDict  # pydantic cannot build a JSON schema f
 
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.backends.steps import Steps
-from stepwell.errors import ConfigurationError, InvalidRequestError, RewindConflictError, RewindError
+from stepwell.errors import ConfigurationError, InvalidRequestError, RewindConflictError
 from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult, tool_runtime
 from stepwell.middleware.rewind.planning import REWIND, find_turn, notes_since, plan
 from stepwell.middleware.rewind.reports import COMMANDS, RewindReport, describe_change, describe_notes
@@ -40,7 +43,7 @@ from stepwell.middleware.rewind.restoring import Files, Outlook, look, restore
 from stepwell.tools.effects import declared_effect, is_file_change
 from stepwell.tools.files.tools import backend_for
 from stepwell.tools.rewind.folder import FolderJournals
-from stepwell.tools.rewind.journal import MARK, Entry, FileJournal, JournalKeeper, MemoryJournals, journal_in
+from stepwell.tools.rewind.journal import MARK, NO_INPUT, REWINDS, Entry, FileJournal, JournalKeeper, MemoryJournals, journal_in
 from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
 
 CHANNEL = "rewind"
@@ -64,7 +67,7 @@ class RewindOrder(TypedDict):
 
 
 class RewindState(AgentState[Any]):
-    rewind: NotRequired[RewindOrder | RewindReport]
+    rewind: NotRequired[RewindOrder | RewindReport | None]
     """An order to go back; after it was carried out, the report."""
 
 
@@ -205,25 +208,27 @@ def new_order(turn_id: str, head: str, last_message: str | None, *, force: bool)
 
 def _begin(state: Mapping[str, Any], config: Mapping[str, Any]) -> Steps[Request, dict[str, Any] | None]:
     """A turn begins; if the thread has an order to go back, that comes first."""
-    order = state.get(CHANNEL)
+    order = _order_in(state)
     last = _last(state)
-    if not isinstance(order, Mapping) or "can_rewind" in order:
+    if order is None:
         yield JournalCall("mark", (_turn(last, config),))
         return None
-    checked = _checked(order)
-    report = yield from _go_back(checked)
-    if checked["last_message"] == (last.id if last else None):
+    report = yield from _go_back(order, config)
+    if order["last_message"] == (last.id if last else None):
         return {CHANNEL: report, "jump_to": "end"}
     yield JournalCall("mark", (_turn(last, config),))  # an earlier run was killed while it went back; this one has a message
     return {CHANNEL: report}
 
 
-def _go_back(order: RewindOrder) -> Steps[Request, RewindReport]:
-    yield JournalCall("mark", (Entry("turn", order["rewind_id"], checkpoint_id=order["head"], detail=REWIND),))
+def _go_back(order: RewindOrder, config: Mapping[str, Any]) -> Steps[Request, RewindReport | None]:
+    """What was done. None if the thread has no such turn: somebody wrote the order into the thread's state."""
     entries: list[Entry] = yield JournalCall("entries", ())
     mark = find_turn(entries, order["turn_id"])
+    if mark is None and _rewinds(config):
+        raise RewindConflictError(unknown_turn(order["turn_id"]))
     if mark is None:
-        raise RewindError(unknown_turn(order["turn_id"]))
+        return None
+    yield JournalCall("mark", (Entry("turn", order["rewind_id"], checkpoint_id=order["head"], detail=REWIND),))
     outlook: Outlook = yield from look(plan(entries, mark))
     report = report_of(order["turn_id"], outlook, entries, mark, force=order["force"])
     if not report["can_rewind"]:
@@ -231,7 +236,7 @@ def _go_back(order: RewindOrder) -> Steps[Request, RewindReport]:
         raise RewindConflictError(
             f"{report['problem']} The files are as they were. If the conversation is not, go back to '{order['rewind_id']}'."
         )
-    yield from restore(outlook.restores)
+    yield from restore(outlook.restores, order["rewind_id"])
     report["rewind_id"] = order["rewind_id"]
     return report
 
@@ -290,12 +295,28 @@ def _is_nested(config: Mapping[str, Any]) -> bool:
     return "|" in str((config.get("configurable") or {}).get("checkpoint_ns") or "")
 
 
-def _checked(order: Mapping[str, Any]) -> RewindOrder:
+def _rewinds(config: Mapping[str, Any]) -> bool:
+    """Whether this run was started to go back."""
+    return (config.get("configurable") or {}).get(REWINDS) is True
+
+
+def check_input(given: Any, config: RunnableConfig) -> Any:
+    """The input without what no caller may set. Subagents are given their parent's state, so there it is only left out."""
+    if not isinstance(given, Mapping) or CHANNEL not in given or _rewinds(config):
+        return given
+    if _is_nested(config):
+        return {name: value for name, value in given.items() if name != CHANNEL}
+    raise InvalidRequestError(NO_INPUT)
+
+
+def _order_in(state: Mapping[str, Any]) -> RewindOrder | None:
+    """The order that a thread's state has; None if it has a report, or nothing that can be carried out."""
+    order = state.get(CHANNEL)
+    if not isinstance(order, Mapping) or "can_rewind" in order:
+        return None
     texts = [order.get(name) for name in ("turn_id", "rewind_id", "head")]
     if not all(isinstance(each, str) and each for each in texts):
-        raise InvalidRequestError(
-            "'rewind' is no order to go back. Use rewind(agent, config, turn_id), or POST /threads/{thread_id}/rewind."
-        )
+        return None
     last = order.get("last_message")
     return {
         "turn_id": str(order["turn_id"]),

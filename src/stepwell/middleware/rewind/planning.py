@@ -34,7 +34,7 @@ class Step:
 
 def find_turn(entries: Iterable[Entry], turn_id: str) -> Entry | None:
     """The newest mark of a turn, by the turn's id or by the id of its run."""
-    found = [each for each in entries if each.kind == "turn" and turn_id in (each.name, each.run_id)]
+    found = [each for each in entries if each.kind == "turn" and turn_id and turn_id in (each.name, each.run_id)]
     return found[-1] if found else None
 
 

@@ -54,7 +54,7 @@ class RewindReport(TypedDict):
     messages_removed: int
     not_undone: list[NotUndone]
     rewind_id: str | None
-    """The turn that the rewind itself is: go back to it to undo it. None if nothing was done."""
+    """The turn that the rewind itself is: go back to it to undo it, or what it did until it stopped. None if nothing was done."""
 
 
 def describe_change(path: str, before: bytes | None, after: bytes | None) -> FileChange:
@@ -70,13 +70,23 @@ def count_lines(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
     """How many lines are added and taken away."""
     if len(before) + len(after) > MAX_DIFFED_LINES:
         had, has = Counter(before), Counter(after)
-        return (has - had).total(), (had - has).total()
+        counted = (has - had).total(), (had - has).total()
+        return counted if any(counted) else _count_between(before, after)
     more = fewer = 0
     for kind, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
             fewer += b - a
             more += d - c
     return more, fewer
+
+
+def _count_between(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """The same for lines that only changed places: all from the first to the last that is not where it was."""
+    shorter = min(len(before), len(after))
+    start = next((at for at in range(shorter) if before[at] != after[at]), shorter)
+    rest = shorter - start
+    end = next((at for at in range(rest) if before[-1 - at] != after[-1 - at]), rest)
+    return len(after) - start - end, len(before) - start - end
 
 
 def _lines(content: bytes | None) -> list[str]:

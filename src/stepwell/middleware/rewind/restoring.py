@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from stepwell.backends.protocol import BackendProtocol, ErrorText
@@ -87,17 +88,33 @@ def look(steps: Sequence[Step]) -> Steps[Request, Outlook]:
             if wanted is None:
                 return Outlook([], f"The earlier content of '{step.path}' is not kept any more. Go back to a later turn.")
         restores.append(Restore(step.path, found.content, wanted, current not in step.left or not step.whole, step.mode))
-    return Outlook(restores)
+    return Outlook(restores, (yield from _look_above(restores)))
 
 
-def restore(restores: Sequence[Restore]) -> Steps[Request, None]:
+def _look_above(restores: Sequence[Restore]) -> Steps[Request, str | None]:
+    """What stands in the way of files that come back: a file where their folder was, unless the rewind deletes it."""
+    free = {"/", *(each.path for each in restores if each.then is None)}
+    for each in restores:
+        if each.now is not None or each.then is None:
+            continue
+        for folder in map(str, PurePosixPath(each.path).parents):
+            if folder in free:
+                continue
+            (found,) = yield VerbCall("download_files", ([folder],))
+            if found.content is not None:
+                return f"'{folder}' is a file now, and '{each.path}' needs a folder there. Move the file away and send the rewind again."
+            free.add(folder)
+    return None
+
+
+def restore(restores: Sequence[Restore], rewind_id: str) -> Steps[Request, None]:
     """Make the files what they were. Files that must go are deleted first, because one may be where a folder has to be."""
     for each in sorted(restores, key=lambda each: each.then is not None):
         error = (yield from _remove(each.path)) if each.then is None else (yield from _write(each.path, each.then, each.mode))
         if error is not None:
             raise RewindError(
                 f"The rewind stopped at '{each.path}': {str(error).removeprefix('Error: ')} Mend that and send the rewind again: it goes "
-                "on where it stopped."
+                f"on where it stopped. Or go back to '{rewind_id}', which brings back what it has changed."
             )
 
 

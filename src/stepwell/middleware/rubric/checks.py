@@ -13,15 +13,16 @@ A check that raises an error says nothing about the answer: the evaluation says 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from inspect import getdoc, isawaitable, iscoroutinefunction
 from typing import Any
 
 from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError, MiddlewareError
+from stepwell.in_thread import in_thread
 from stepwell.secrets.errors import words_of
 
 Function = Callable[[Any], Any]
@@ -69,14 +70,15 @@ class Check:
                 f"The check '{self.name}' is async, and this run is sync. Call the agent with ainvoke or astream."
             )
         try:
-            return self._read(self.function(state))
+            return self._read(self.function(_copied(state)))
         except Exception as error:
             return self._broken(error)
 
     async def aask(self, state: Any) -> dict[str, Any]:
         """The same from async code, where a sync function runs in a thread."""
         try:
-            answer = self.function(state) if self.is_async else await asyncio.to_thread(self.function, state)
+            given = _copied(state)
+            answer = self.function(given) if self.is_async else await in_thread(self.function, given)
             return self._read(await answer if isawaitable(answer) else answer)
         except Exception as error:
             return self._broken(error)
@@ -94,6 +96,13 @@ class Check:
         _log.warning("The check '%s' failed", self.name, exc_info=error)
         gap = f"could not be checked: {type(error).__name__}: {words_of(error)}"
         return {"name": self.name, "passed": False, "by": "code", "gap": gap, "broken": True}
+
+
+def _copied(state: Any) -> Any:
+    """The state with lists and dicts of its own, so that a check that sorts or empties one changes nothing in the run."""
+    if not isinstance(state, Mapping):
+        return state
+    return {name: copy(value) if isinstance(value, list | dict) else value for name, value in state.items()}
 
 
 def read_checks(given: object) -> tuple[Check, ...]:

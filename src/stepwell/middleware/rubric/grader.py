@@ -22,7 +22,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from stepwell import models
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, MiddlewareError
 from stepwell.middleware.effects import EffectsMiddleware, declares_once
 from stepwell.middleware.own_words import is_own_answer
 from stepwell.middleware.request import tool_runtime
@@ -33,6 +33,9 @@ from stepwell.secrets.errors import words_of
 
 MAX_STEPS = 40
 """How many steps the grader may take for one judgement; a model that never gives one is given up."""
+
+MAX_TRIES = 3
+"""How often the grader may answer with something that is no judgement: values that do not fit, or a tool that it does not have."""
 
 # What the grader writes is not the agent's answer, so it stays out of message streams.
 _QUIETLY: RunnableConfig = {"tags": [TAG_NOSTREAM], "metadata": {"lc_source": SOURCE}, "recursion_limit": MAX_STEPS}
@@ -52,15 +55,15 @@ class ModelGrader:
         if self._grader is None:
             if self._model is None:
                 raise ConfigurationError("A rubric needs a model to judge it. Pass RubricMiddleware(model='provider:name').")
-            inner: list[Any] = [*self._around, *([EffectsMiddleware()] if declares_once(self._tools) else [])]
-            more: dict[str, Any] = {"middleware": inner} if inner else {}
+            effects = [EffectsMiddleware()] if declares_once(self._tools) else []
+            inner: list[Any] = [_GiveUp([tool.name for tool in self._tools]), *self._around, *effects]
             self._grader = create_agent(
                 model=models.resolve_model(self._model),
                 system_prompt=self._system_prompt,
                 tools=self._tools,
                 name=SOURCE,
                 response_format=GraderResponse,
-                **more,
+                middleware=inner,
             )
         return self._grader
 
@@ -124,6 +127,22 @@ class ModelGrader:
         model = self._model if isinstance(self._model, str) else label_of(self._model) if self._model else "none"
         how = f"(configured_model={model!r}, effective_strategy={_strategy_of(error)})"
         return f"Grader raised {type(error).__name__}{status} {how}: {words_of(error)}"
+
+
+class _GiveUp(AgentMiddleware[Any, Any, Any]):
+    """Ends a judgement that never comes, before the model is paid for another try."""
+
+    def __init__(self, tools: Sequence[str]) -> None:
+        super().__init__()
+        self._evidence = frozenset(tools)
+
+    def before_model(self, state: Any, runtime: Runtime[Any]) -> None:
+        said = [each for each in state["messages"] if isinstance(each, AIMessage)]
+        missed = sum(any(call["name"] not in self._evidence for call in each.tool_calls) for each in said)
+        if missed >= MAX_TRIES:
+            last = state["messages"][-1]
+            why = f" {last.text}" if isinstance(last, ToolMessage) else ""
+            raise MiddlewareError(f"In {MAX_TRIES} tries the model gave no judgement that can be read.{why}")
 
 
 def _request(state: Mapping[str, Any], runtime: Runtime[Any], iteration: int) -> ToolCallRequest:

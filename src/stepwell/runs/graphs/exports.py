@@ -15,7 +15,6 @@ there, and only this module creates them (a test checks that their fields are un
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, contextmanager
@@ -29,6 +28,7 @@ from langgraph.store.base import BaseStore
 from langgraph_sdk.runtime import AccessContext, ServerRuntime, _ExecutionRuntime, _ReadRuntime, _ServerRuntimeBase
 
 from stepwell.errors import GraphBuildError
+from stepwell.in_thread import in_thread
 from stepwell.runs.graphs.sources import describe_error
 from stepwell.runs.run_config import RunUser
 
@@ -88,7 +88,7 @@ async def enter(factory: Factory, use: Use, stack: AsyncExitStack) -> tuple[AnyG
         if inspect.iscoroutinefunction(factory.function):
             made = await factory.call(use)
         else:
-            made = await asyncio.to_thread(factory.call, use)
+            made = await in_thread(factory.call, use)
             if inspect.isawaitable(made):
                 made = await made
         entered = True
@@ -110,7 +110,7 @@ async def compile_graph(made: AnyGraph | StateGraph[Any, Any, Any, Any], subject
     if isinstance(made, Pregel):
         return made
     with _blaming(subject):
-        return await asyncio.to_thread(made.compile)
+        return await in_thread(made.compile)
 
 
 @contextmanager
@@ -134,10 +134,10 @@ class _InThread:
         self._inner = inner
 
     async def __aenter__(self) -> Any:
-        return await asyncio.to_thread(self._inner.__enter__)
+        return await in_thread(self._inner.__enter__)
 
     async def __aexit__(self, *error: Any) -> bool | None:
-        return await asyncio.to_thread(self._inner.__exit__, *error)
+        return await in_thread(self._inner.__exit__, *error)
 
 
 def _runtime(use: Use) -> Any:

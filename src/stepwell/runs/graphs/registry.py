@@ -30,6 +30,7 @@ from langgraph.pregel import Pregel
 from langgraph.store.base import BaseStore
 
 from stepwell.errors import GraphBuildError, ModelUnavailableError, NotFoundError, StepwellError
+from stepwell.in_thread import in_thread
 from stepwell.middleware.run_modes import RUN_MODES, has_run_modes
 from stepwell.models.connected import RunModels, using
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
@@ -285,7 +286,7 @@ class GraphRegistry:
         subject = _subject(graph_id)
         # A graph that is made while its module is imported serves everybody, so it must not get one user's models.
         with using(None):
-            export = understand(await asyncio.to_thread(served.source.load), subject)
+            export = understand(await in_thread(served.source.load), subject)
         if isinstance(export, Factory):
             served.factory, served.per_use = export, bool(export.wants)
             return export

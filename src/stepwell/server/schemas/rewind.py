@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from stepwell.server.schemas.fields import Body
 
 
 class RewindCreate(Body):
+    """Unknown fields are refused: with a misspelt `dry_run`, the turn would really be taken back."""
+
+    model_config = ConfigDict(extra="forbid")
+
     turn_id: Annotated[
         str,
         Field(

@@ -6,7 +6,6 @@ differ only in how the backend is called. Nothing here knows which backend it us
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
@@ -30,6 +29,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.errors import ConfigurationError
+from stepwell.in_thread import in_thread
 from stepwell.tools.effects import changes_files, with_effect
 from stepwell.tools.files import results
 from stepwell.tools.files.documents import Documents
@@ -277,7 +277,7 @@ async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) 
     native = getattr(backend, f"a{verb}", None)
     if native is not None:
         return await native(*args, **kwargs)
-    return await asyncio.to_thread(getattr(backend, verb), *args, **kwargs)
+    return await in_thread(getattr(backend, verb), *args, **kwargs)
 
 
 def _answer(spec: FileTool, runtime: ToolRuntime, result: Any, args: Mapping[str, Any]) -> Any:

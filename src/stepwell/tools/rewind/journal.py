@@ -25,6 +25,11 @@ T = TypeVar("T")
 FILE_JOURNAL = "__stepwell_files"
 """The key in a config's `configurable`. Two underscores keep it out of metadata and checkpoints."""
 
+REWINDS = "__stepwell_rewinds"
+"""The key in a config's `configurable` by which a run may bring an order to go back. Callers of a server cannot set such keys."""
+
+NO_INPUT = "'rewind' cannot be sent as input. Use rewind(agent, config, turn_id), or POST /threads/{thread_id}/rewind."
+
 ABSENT = ""
 """In the place of a hash: there was no file."""
 

@@ -25,7 +25,9 @@ from stepwell import (
 from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
 from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
-from stepwell.errors import ConfigurationError, RewindError
+from stepwell.backends.protocol import WriteResult
+from stepwell.errors import ConfigurationError, InvalidRequestError, RewindError
+from stepwell.middleware.rewind.reports import count_lines
 from stepwell.testing import ScriptedModel, call, calls
 from stepwell.tools.rewind.folder import FolderJournals
 from stepwell.tools.rewind.journal import Entry, MemoryJournal
@@ -430,6 +432,144 @@ def test_an_open_question_is_left_behind(folder: Path) -> None:
     assert [message.type for message in agent.get_state(THREAD).values["messages"]] == ["human", "ai", "human", "ai"]
 
 
+@pytest.mark.parametrize("turn_id", ["", " ", None, 5, b"m1"])
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_what_is_no_turn_is_refused_before_anything_happens(folder: Path, turn_id: Any, dry_run: bool) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done", "more"], FilesystemBackend(folder))
+    say(agent, "m1")
+    with pytest.raises(InvalidRequestError, match=r"turn_id is .* Send the id of a message"):
+        rewind(agent, THREAD, turn_id, dry_run=dry_run)
+    with pytest.raises(InvalidRequestError, match="turn_id is"):
+        await arewind(agent, THREAD, turn_id, dry_run=dry_run)
+    assert texts(agent) == ["m1", "", "done"]
+    assert (folder / "a.md").exists()
+    say(agent, "m2")
+    assert texts(agent)[-1] == "more"
+
+
+FORGED = [
+    {},
+    {"x": 1},
+    "text",
+    {"turn_id": "m1", "rewind_id": "r", "head": "h", "force": True},
+    {"turn_id": "unknown", "rewind_id": "r", "head": "h"},
+    {"can_rewind": True},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=str)
+async def test_an_order_in_the_input_is_refused_and_the_thread_goes_on(folder: Path, forged: Any) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "one", "two"], FilesystemBackend(folder))
+    say(agent, "m1")
+    given = {"messages": [HumanMessage("m2", id="m2")], "rewind": forged}
+    with pytest.raises(InvalidRequestError, match="cannot be sent as input"):
+        agent.invoke(given, THREAD)
+    with pytest.raises(InvalidRequestError, match="cannot be sent as input"):
+        await agent.ainvoke(given, THREAD)
+    assert texts(agent) == ["m1", "", "one"]
+    say(agent, "m3")
+    assert texts(agent) == ["m1", "", "one", "m3", "two"]
+    assert (folder / "a.md").exists()
+    assert rewind(agent, THREAD, "m3")["messages_removed"] == 2
+
+
+@pytest.mark.parametrize("forged", [*FORGED[:3], FORGED[4]], ids=str)
+def test_what_is_no_order_in_the_state_is_ignored(folder: Path, forged: Any) -> None:
+    agent = build(["one", "two"], FilesystemBackend(folder))
+    say(agent, "m1")
+    agent.update_state(THREAD, {"rewind": forged})
+    say(agent, "m2")
+    assert texts(agent) == ["m1", "one", "m2", "two"]
+    assert rewind(agent, THREAD, "m2")["messages_removed"] == 2
+
+
+def test_subagents_work_after_a_rewind(folder: Path) -> None:
+    script = ["one", call("task", description="Work.", subagent_type="general-purpose"), "from below", "two"]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    say(agent, "m2")
+    assert texts(agent) == ["m2", "", "two"]
+
+
+def test_a_file_where_a_folder_has_to_be_is_seen_before(folder: Path) -> None:
+    (folder / "s").mkdir()
+    (folder / "s" / "f").write_text("1")
+    agent = build([call("delete", file_path="/s"), "one", "two"], FilesystemBackend(folder))
+    say(agent, "m1")
+    (folder / "s").write_text("mine")
+    for force in (False, True):
+        report = rewind(agent, THREAD, "m1", force=force)
+        assert (report["can_rewind"], report["problem"]) == (
+            False,
+            "'/s' is a file now, and '/s/f' needs a folder there. Move the file away and send the rewind again.",
+        )
+    say(agent, "m2")
+    assert texts(agent)[-1] == "two"
+    (folder / "s").unlink()
+    assert rewind(agent, THREAD, "m1")["can_rewind"]
+    assert (folder / "s" / "f").read_text() == "1"
+
+
+def test_an_agents_own_file_where_a_folder_was_makes_room(folder: Path) -> None:
+    (folder / "s").mkdir()
+    (folder / "s" / "f").write_text("1")
+    script = [call("delete", file_path="/s"), call("write_file", file_path="/s", content="x"), "one"]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    assert rewind(agent, THREAD, "m1")["can_rewind"]
+    assert (folder / "s" / "f").read_text() == "1"
+
+
+class Locked(FilesystemBackend):
+    """A folder in which one file cannot be written for a while."""
+
+    locked = False
+
+    def write(self, file_path: str, content: str, **options: Any) -> Any:
+        if self.locked and file_path == "/b.md":
+            return WriteResult(error="Error: '/b.md' is locked.")
+        return super().write(file_path, content, **options)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+async def test_a_rewind_that_stops_leaves_the_conversation_and_the_thread(folder: Path, is_async: bool) -> None:
+    for name in ("a.md", "b.md"):
+        (folder / name).write_text("old")
+    new = [call("write_file", file_path=f"/{name}", content="new", overwrite=True) for name in ("a.md", "b.md")]
+    backend = Locked(folder)
+    agent = build([calls(*new), "one", "two"], backend)
+    say(agent, "m1")
+    backend.locked = True
+    stopped = await arewind(agent, THREAD, "m1") if is_async else rewind(agent, THREAD, "m1")
+    assert not stopped["can_rewind"]
+    assert "stopped at '/b.md': '/b.md' is locked." in str(stopped["problem"])
+    assert texts(agent) == ["m1", "", "one"]
+    say(agent, "m2")
+    assert texts(agent)[-1] == "two"
+    backend.locked = False
+    assert rewind(agent, THREAD, str(stopped["rewind_id"]))["can_rewind"]
+    assert [(folder / name).read_text() for name in ("a.md", "b.md")] == ["new", "new"]
+    assert rewind(agent, THREAD, "m1")["can_rewind"]
+    assert [(folder / name).read_text() for name in ("a.md", "b.md")] == ["old", "old"]
+
+
+@pytest.mark.parametrize("updates", [1, 2])
+def test_a_turn_that_an_update_began_goes_back_alone(folder: Path, updates: int) -> None:
+    agent = build(["one", "two", call("write_file", file_path="/a.md", content="x"), "three"], FilesystemBackend(folder))
+    say(agent, "m1")
+    say(agent, "m2")
+    agent.update_state(THREAD, {"messages": [HumanMessage("m3", id="m3")]}, as_node="__start__")
+    if updates == 2:
+        agent.update_state(THREAD, {"messages": []}, as_node="__start__")
+    agent.invoke(None, THREAD)
+    assert texts(agent) == ["m1", "one", "m2", "two", "m3", "", "three"]
+    assert rewind(agent, THREAD, "m3")["messages_removed"] == 4
+    assert texts(agent) == ["m1", "one", "m2", "two"]
+    assert not (folder / "a.md").exists()
+    assert rewind(agent, THREAD, "m2")["messages_removed"] == 2
+
+
 def test_a_picture_in_a_mounted_folder_comes_back(folder: Path) -> None:
     (folder / "a.png").write_bytes(b"\x89PNG\xff")
     agent = build(
@@ -545,3 +685,17 @@ def test_a_turn_that_changes_too_much_goes_on_and_the_report_says_so(folder: Pat
     report = rewind(agent, thread, "m1")
     assert report["not_undone"] == [{"kind": "file", "what": "write /a.md", "times": 1}]
     assert (folder / "a.md").read_text() == "after"
+
+
+@pytest.mark.parametrize(
+    ("after", "counted"),
+    [
+        (list(reversed(range(2500))), (2500, 2500)),
+        ([0, 2, 1, *range(3, 2500)], (2, 2)),
+        ([*range(2499), -1], (1, 1)),
+        (list(range(2500)), (0, 0)),
+    ],
+    ids=["reversed", "two lines", "another line", "the same"],
+)
+def test_lines_of_a_long_file_are_counted(after: list[int], counted: tuple[int, int]) -> None:
+    assert count_lines([str(each) for each in range(2500)], [str(each) for each in after]) == counted
