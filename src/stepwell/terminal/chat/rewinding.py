@@ -12,6 +12,10 @@ from stepwell.terminal.dialogue.terminal import Terminal
 
 _LINE_CHARS = 70
 _NEWEST = 20
+_STEERED = "stepwell_steered"
+"""The mark of a message that entered a run while it worked, as in `middleware/steering`."""
+_TASK = "background_task"
+"""The mark of a message that tells of a background task, as in `tools/background`."""
 _VERBS = {"created": "comes back", "changed": "changes back", "deleted": "is deleted"}
 
 
@@ -65,14 +69,23 @@ class Rewinding:
 
 
 def messages_of(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The user's messages, oldest first."""
+    """The messages that began turns, oldest first. One that entered a run while it worked began none."""
     messages = values.get("messages")
-    return [each for each in messages if each.get("type") == "human" and each.get("id")] if isinstance(messages, list) else []
+    return [each for each in messages if _begins_turn(each)] if isinstance(messages, list) else []
+
+
+def _begins_turn(message: Mapping[str, Any]) -> bool:
+    return message.get("type") == "human" and bool(message.get("id")) and not _mark(message, _STEERED)
+
+
+def _mark(message: Mapping[str, Any], name: str) -> Any:
+    return (message.get("additional_kwargs") or {}).get(name)
 
 
 def listing(said: list[Mapping[str, Any]]) -> Iterable[str]:
     for number, message in list(enumerate(said, 1))[-_NEWEST:]:
-        text = " ".join(text_of(message).split())
+        task = _mark(message, _TASK)
+        text = f"({task.get('agent_name')} came back)" if isinstance(task, Mapping) else " ".join(text_of(message).split())
         yield f"{number:3}  {text if len(text) <= _LINE_CHARS else text[: _LINE_CHARS - 1] + '…'}"
 
 

@@ -226,6 +226,18 @@ def test_a_turn_is_taken_back_and_brought_back():
     assert screen.index("No files yet.") < screen.index("/a.md  1 bytes")
 
 
+def test_only_messages_that_began_turns_are_listed():
+    from stepwell.middleware.steering import STEERED
+    from stepwell.terminal.chat.rewinding import listing, messages_of
+    from stepwell.tools.background import NOTE
+
+    def said(text: str, **marks: object) -> dict[str, object]:
+        return {"type": "human", "id": text, "content": text, "additional_kwargs": marks}
+
+    messages = [said("begin"), said("on the way", **{STEERED: True}), said("it is done", **{NOTE: {"agent_name": "scout"}})]
+    assert list(listing(messages_of({"messages": messages}))) == ["  1  begin", "  2  (scout came back)"]
+
+
 def test_a_rewind_asks_first():
     screen = rewinding("hello\n/rewind 1\nn\n/rewind\n/rewind 7\n/rewind undo\n", say("Good day."))
     assert "Nothing was changed." in screen
