@@ -143,11 +143,11 @@ async def note(mark: str, runtime: ToolRuntime) -> str:
 
 def _main_turn(asked: Asked) -> Any:
     mark = asked.human
-    turn = 0
+    step = 0
     for message in reversed(asked.messages):
         if message.type == "human":
             break
-        turn += message.type == "ai"
+        step += message.type == "ai"
     helper = {"subagent_type": "general-purpose"}
     script = [
         {
@@ -160,7 +160,7 @@ def _main_turn(asked: Asked) -> Any:
     last = asked.messages[-1]
     if last.type == "tool" and last.name == "task" and last.status == "error":
         return turn(**script[-1])  # as models do, which are told that a subagent failed
-    return turn(**script[turn]) if turn < len(script) else turn(f"done with {mark}")
+    return turn(**script[step]) if step < len(script) else turn(f"done with {mark}")
 
 
 def _sub_turn(asked: Asked) -> Any:

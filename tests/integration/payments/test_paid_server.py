@@ -22,6 +22,7 @@ from stepwell.payments.charges import stored_charges
 from stepwell.payments.configuration import Charging
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.service import Payments
+from stepwell.payments.states import CHARGED
 from stepwell.payments.wallet.mint import HttpMint
 from stepwell.settings import Secret
 from stepwell.testing import ScriptedModel, call, say
@@ -326,7 +327,13 @@ async def test_a_charge_counts_as_stored_in_a_thread_that_is_written_at_the_end_
     """Or the answer of a run that ran out of time would be in the thread, and its charge taken back."""
     funding_id, thread_id = await fund(server, await buy(mint, mint_process, 64)), await new_thread(server)
     body = order(2, config={"configurable": {"funding_id": funding_id}}, durability="exit")
-    key = (await post(server, f"/threads/{thread_id}/runs/wait", body)).json()["payment_charged"]
+    answer = (await post(server, f"/threads/{thread_id}/runs/wait", body)).json()
+    assert CHARGED not in answer, "clients see no bookkeeping"
+    stored = await server.services.persistence.saver().aget_tuple(
+        {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+    )
+    assert stored is not None
+    key = stored.checkpoint["channel_values"][CHARGED]
     assert (await stored_charges(server.services.persistence, thread_id, [key, "another"])).kept == {key}
 
 

@@ -25,6 +25,7 @@ AnyGraph = Pregel[Any, Any, Any, Any]
 AllowList = frozenset[tuple[str, ...]]
 
 _CREATE_AGENT = "langchain_create_agent"
+_SUMMARY = "summary"
 _UNNAMED = "LangGraph"
 """LangGraph's name for a graph without one."""
 
@@ -78,11 +79,12 @@ def bind(
 
 def public_channels(graph: AnyGraph) -> str | Sequence[str] | None:
     """What states and streams show. In an agent of LangChain's `create_agent`, that is all but what middleware declares private
-    (`PrivateStateAttr`): it is neither in the input nor in the output. Other graphs show all of their state, as on LangGraph's server."""
+    (`PrivateStateAttr`): it is neither in the input nor in the output. A summary is shown, because it stands for messages of the user's.
+    Other graphs show all of their state, as on LangGraph's server."""
     shown = graph.stream_channels
     made_by = ((graph.config or {}).get("metadata") or {}).get("ls_integration")
     if made_by != _CREATE_AGENT or not isinstance(graph, CompiledStateGraph) or isinstance(shown, str):
         return shown
     schemas = graph.builder.schemas
-    declared = schemas[graph.builder.input_schema].keys() | schemas[graph.builder.output_schema].keys()
+    declared = {*schemas[graph.builder.input_schema], *schemas[graph.builder.output_schema], _SUMMARY}
     return [name for name in graph.stream_channels_list if name in declared]
