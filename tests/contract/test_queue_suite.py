@@ -27,8 +27,8 @@ LATE_S = 0.2
 class LateCheckpoints(EmbeddedPersistence):
     """Checkpoints have a queue of their own, which is slow."""
 
-    def saver(self, lease: Lease | None = None) -> Any:
-        saver = super().saver(lease)
+    def saver(self, lease: Lease | None = None, steering: Any = None) -> Any:
+        saver = super().saver(lease, steering)
         put = saver.aput
 
         async def put_late(*arguments: Any) -> Any:

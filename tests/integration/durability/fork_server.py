@@ -66,6 +66,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.append(str(Path(__file__).parents[3]))  # the graphs import from `tests`
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
     main()

@@ -6,6 +6,7 @@ Every input brings a `mark` that no other input has. Lists grow by addition, so 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import operator
 import os
@@ -13,6 +14,7 @@ import re
 import sys
 import threading
 import urllib.request
+import uuid
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -24,11 +26,10 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import interrupt
-from tests.integration.durability.turns import turn
 from typing_extensions import TypedDict
 
 from stepwell.agent import create_deep_agent
-from stepwell.testing import Asked, ScriptedModel
+from stepwell.testing import Asked, ScriptedModel, raw, slow
 from stepwell.tools.effect_journal import Where, effect_key, settled
 from stepwell.tools.effects import with_effect
 
@@ -59,6 +60,16 @@ async def _effect(where: Where, name: str, kind: str, *, wait: bool = True) -> N
     if wait:
         await settled(where)
     await asyncio.to_thread(_post, {"name": name, "key": effect_key(where), "kind": kind})
+
+
+def turn(text: str = "", **calls: Any) -> Any:
+    """A turn of a model whose ids nobody else has, as real ones: a scripted model counts from 1 again after a restart. `task_` calls
+    `task`, so that one turn can call a tool twice."""
+    planned = [
+        {"name": name.rstrip("_"), "args": args, "id": f"call-{uuid.uuid4().hex}", "type": "tool_call"}
+        for name, args in calls.items()
+    ]
+    return slow(raw(AIMessage(text, id=f"reply-{uuid.uuid4().hex}", tool_calls=planned)), seconds_per_chunk=0.004)
 
 
 async def reply(state: Marks) -> Marks:
@@ -236,6 +247,47 @@ def _walk(asked: Asked) -> Any:
 
 
 steered = create_deep_agent(ScriptedModel.answering(_walk, remember=0), [walk])
+
+
+@tool
+async def work(what: str) -> str:
+    """Work for a moment."""
+    await asyncio.sleep(0.05)
+    return f"worked on {what}"
+
+
+def _background_task(description: str) -> dict[str, str]:
+    return {"description": description, "subagent_type": "worker"}
+
+
+def _starting_turn(asked: Asked) -> Any:
+    new = list(itertools.takewhile(lambda message: message.type == "human", reversed(asked.messages)))[::-1]
+    told = [
+        f"heard of {text.split()[2]}." if text.startswith("Background task") else text for text in (each.text for each in new)
+    ]
+    text = " ".join(told) or "told them"
+    verb, _, mark = next((each for each in told if each.startswith(("go", "more"))), "").partition(" ")
+    known = re.findall(r"Launched async subagent. task_id: (\S+)", "\n".join(message.text for message in asked.messages))
+    if verb == "more" and known:
+        return turn(text, update_async_task={"task_id": known[0], "message": mark})
+    if verb:
+        return turn(text, start_async_task=_background_task(f"{mark}-one"), start_async_task_=_background_task(f"{mark}-two"))
+    return turn(text)
+
+
+def _worker_turn(asked: Asked) -> Any:
+    last = asked.messages[-1]
+    return turn(f"done: {last.text}") if last.type == "tool" else turn(work={"what": last.text})
+
+
+background = create_deep_agent(
+    ScriptedModel.answering(
+        lambda asked: _worker_turn(asked) if asked.agent == "worker" else _starting_turn(asked), remember=0
+    ),
+    [work],
+    subagents=[{"name": "worker", "description": "works", "system_prompt": "You work.", "mode": "background"}],
+)
+"""Starts two background tasks for each message, sends one of an earlier message's tasks more work, and answers what is said meanwhile."""
 
 
 async def tick(state: Marks) -> Marks:

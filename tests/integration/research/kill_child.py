@@ -105,8 +105,8 @@ class DyingSaver(SqlSaver):
 class DyingPersistence(EmbeddedPersistence):
     death: Death
 
-    def saver(self, lease: Lease | None = None) -> Any:
-        saver = DyingSaver(self.database, lease, clock=self._clock)
+    def saver(self, lease: Lease | None = None, steering: Any = None) -> Any:
+        saver = DyingSaver(self.database, lease, clock=self._clock, steering=steering)
         saver.death = self.death
         return saver
 
