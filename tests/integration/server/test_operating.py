@@ -10,7 +10,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 async def test_graphs_say_whether_they_can_be_run(shared_server: Server):
     told = (await shared_server.http.get("/api/graphs")).json()
-    assert {"graph_id": "echo", "ready": True, "problem": None, "run_modes": []} in told
+    assert {"graph_id": "echo", "ready": True, "problem": None, "run_modes": [], "can_rewind": False} in told
 
 
 async def test_only_models_of_the_catalogue_can_be_loaded(shared_server: Server):
