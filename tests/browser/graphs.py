@@ -229,10 +229,10 @@ def _is_plausible(state: Any) -> str | None:
     return None if year > 1800 else f"{year} is too early."
 
 
-def _judge_late(asked: Asked) -> Any:
+async def _judge_late(asked: Asked) -> Any:
     """Is satisfied, but not before there is the file that the user names."""
     found = re.search(r"until (\S+)", asked.messages[-1].text)
-    _wait_for(Path(found[1] if found else "/"))
+    await asyncio.to_thread(_wait_for, Path(found[1] if found else "/"))
     return call("GraderResponse", result="satisfied", explanation="Good.", criteria=[{"name": "polite", "passed": True}])
 
 
