@@ -26,11 +26,14 @@ TITLE_CHARS = 60
 
 _LOOK_AGAIN_S = 0.2
 _STOPPED = 130
+_OPEN = ("pending", "running")
+"""Statuses of a background task that works."""
 
 NOTHING_SAID = "(The turn ended without output. This chat shows only the 'messages' of an assistant's state.)"
 NO_DEVICE = (
     "The agent is waiting for files on your device. Start the chat with --project FOLDER to let it work in a folder here."
 )
+TASKS_GO_ON = "(Subagents go on in the background: /tasks shows them, /tasks wait waits for them.)"
 NOBODY = "The agent asks a question, but there is nobody to answer."
 SCRIPTED = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
 WELCOME = "Stepwell. Type a message; /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves."
@@ -112,6 +115,7 @@ class Chat:
                 text = self._meanwhile.next("you> ").strip()
                 if text in ("/quit", "/exit"):
                     return 0
+                self._tell_of_tasks()
                 if text.startswith("/") and text.partition(" ")[0] not in self._for_agent:
                     self._command(text)
                 elif text:
@@ -147,9 +151,20 @@ class Chat:
 
     def _take(self, session: Session) -> None:
         self._session = session
-        self._dialogue = Dialogue(
-            self._runner, session, ChatView(self._terminal), self._answer, partial(self._meanwhile.listen, session)
-        )
+        self._view = ChatView(self._terminal)
+        self._known_answer = ""
+        self._awaits_tasks = False
+        self._dialogue = Dialogue(self._runner, session, self._view, self._answer, partial(self._meanwhile.listen, session))
+
+    def _tell_of_tasks(self) -> None:
+        """Show what the agent has said since the last turn, because a background task woke it."""
+        if not self._awaits_tasks:
+            return
+        answer = last_answer(self._runner.run(self._session.values()))
+        if answer != self._known_answer:
+            self._terminal.line(answer)
+        self._known_answer = answer
+        self._awaits_tasks = any(task.status in _OPEN for task in self._runner.run(self._session.tasks()))
 
     def _answer(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
         """The device carries out its own interrupts; the person answers the others."""
@@ -175,6 +190,11 @@ class Chat:
             self._meanwhile.steered = False
             code = self._show(self._session.hear_steered())
         self._meanwhile.steered = False
+        if self._view.gave_tasks:
+            self._view.gave_tasks, self._awaits_tasks = False, True
+            self._terminal.line(TASKS_GO_ON)
+        if self._awaits_tasks:
+            self._known_answer = last_answer(self._runner.run(self._session.values()))
         return code
 
     def _show(self, parts: AsyncGenerator[StreamPart], if_silent: str = "") -> int:
@@ -281,7 +301,7 @@ class Chat:
             case "stop", name if name:
                 self._runner.run(self._session.stop_task(name))
             case "wait", "":
-                while any(task.status in ("pending", "running") for task in self._runner.run(self._session.tasks())):
+                while any(task.status in _OPEN for task in self._runner.run(self._session.tasks())):
                     self._runner.run(asyncio.sleep(_LOOK_AGAIN_S))
                 self._turn(self._session.hear_tasks(), last_answer(self._runner.run(self._session.values())) or "")
                 return

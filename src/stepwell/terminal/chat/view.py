@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stepwell.terminal.dialogue.events import Restarted, Translator, TurnEvent, is_from_agent, text_of
+from stepwell.terminal.dialogue.events import Called, Restarted, Translator, TurnEvent, is_from_agent, text_of
 from stepwell.terminal.dialogue.session import StreamPart
 from stepwell.terminal.dialogue.stored_subagents import shorten
 from stepwell.terminal.dialogue.terminal import Terminal
+
+_TASK_TOOLS = frozenset({"start_async_task", "update_async_task"})
 
 
 class ChatView:
@@ -17,6 +19,8 @@ class ChatView:
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._translator = Translator()
+        self.gave_tasks = False
+        """Whether the agent has given subagents work that goes on in the background."""
 
     def show(self, part: StreamPart) -> bool:
         if part.mode == "metadata" and part.data.get("attempt", 1) > 1:
@@ -32,6 +36,7 @@ class ChatView:
         some = False
         for event in events:
             some = True
+            self.gave_tasks |= isinstance(event, Called) and event.tool in _TASK_TOOLS
             self._terminal.show(event)
         return some
 

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
 from stepwell import RewindMiddleware, create_deep_agent
-from stepwell.terminal.chat.loop import Chat
+from stepwell.terminal.chat.loop import TASKS_GO_ON, Chat
 from stepwell.terminal.dialogue.graph_session import GraphConversations
 from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, fail, reply, say
@@ -278,7 +278,8 @@ def test_background_tasks_are_listed_waited_for_and_heard_of():
     shown = screen.getvalue()
     assert "No background tasks yet." in shown
     assert "  researcher  " in shown
-    assert "Heard: forty-two" in shown
+    assert shown.count(TASKS_GO_ON) == 1
+    assert shown.count("Heard: forty-two") == 1
     assert "Use /tasks, /tasks stop ID or /tasks wait." in shown
     assert "background task 'nothing'" in shown
     assert "  researcher  success" in shown.splitlines()[-2] + shown.splitlines()[-1]
