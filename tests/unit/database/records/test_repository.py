@@ -68,6 +68,7 @@ async def fill_thread(persistence: EmbeddedPersistence) -> ClaimedRun:
             fill(connection, "file_journal", thread_id=thread_id, run_id=run_id, name=SECRET)
             fill(connection, "file_images", thread_id=thread_id, content=SECRET.encode())
             fill(connection, "steering", thread_id=thread_id, run_id=run_id, content=SECRET)
+            fill(connection, "shared_spending", thread_id=thread_id, run_id=run_id)
             fill(connection, "erasing", thread_id=thread_id)
             fill(connection, "background_tasks", task_id=thread_id, run_id=run_id, description=SECRET, task="{}")
             fill(connection, "background_wakes", task_id=thread_id, run_id=run_id)
