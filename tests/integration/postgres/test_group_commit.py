@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psycopg
@@ -267,8 +267,12 @@ def crash_whole_server(cluster: PostgresCluster) -> None:
 
 def crash_one_process(cluster: PostgresCluster) -> None:
     """The server ends all others, recovers, and is not started again."""
+    witness = psycopg.connect(cluster.url("crashing"), autocommit=True)
     with psycopg.connect(cluster.url("crashing"), autocommit=True) as victim:
         os.kill(victim.info.backend_pid, signal.SIGKILL)
+    with closing(witness), suppress(psycopg.OperationalError):
+        # Until the server has noticed: before that, it still lets people in.
+        witness.execute("SELECT pg_sleep(%s)", (PATIENCE_S,))
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         with suppress(psycopg.OperationalError), psycopg.connect(cluster.url("crashing"), autocommit=True):
