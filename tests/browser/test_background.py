@@ -41,6 +41,19 @@ def test_a_task_s_conversation_is_opened_and_written_to(page: Page, tmp_path: Pa
     expect(answers(page).nth(1)).to_contain_text("The digger is back.")
 
 
+def test_the_details_do_not_cover_a_task_s_conversation_on_a_phone(page: Page, tmp_path: Path):
+    (tmp_path / "found").touch()
+    ask(page, "expedition", f"Dig until {tmp_path / 'found'}")
+    expect(last_answer(page)).to_contain_text("The digger is back.")
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.get_by_role("button", name="Details").click()
+    details = page.get_by_role("dialog", name="Details")
+    details.get_by_role("tab", name="Background").click()
+    details.get_by_role("link", name="Open the conversation of digger").click()
+    expect(details).to_be_hidden()
+    expect(answers(page)).to_contain_text("I found a coin.")
+
+
 def test_a_task_is_stopped(page: Page, tmp_path: Path):
     ask(page, "expedition", f"Dig until {tmp_path / 'never'}")
     expect(last_answer(page)).to_contain_text("A digger is on the way.")
