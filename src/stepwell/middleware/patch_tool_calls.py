@@ -55,7 +55,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         self._whole: PrefixMemory[bool] = PrefixMemory()
 
     def prepare(self, call: ModelCall) -> None:
-        # A listener has its price in every call, so there is none where the answer comes in one piece.
+        # A listener slows the call down, and only a streamed answer has something to hear.
         if will_stream(call.request, is_async=True, if_unknown=True):
             call.listeners.append(StreamedArguments())
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))

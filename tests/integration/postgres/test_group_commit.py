@@ -270,7 +270,7 @@ def crash_one_process(cluster: PostgresCluster) -> None:
     witness = psycopg.connect(cluster.url("crashing"), autocommit=True)
     with psycopg.connect(cluster.url("crashing"), autocommit=True) as victim:
         os.kill(victim.info.backend_pid, signal.SIGKILL)
-    with closing(witness), suppress(psycopg.OperationalError):
+    with closing(witness), pytest.raises(psycopg.OperationalError):
         # Until the server has noticed: before that, it still lets people in.
         witness.execute("SELECT pg_sleep(%s)", (PATIENCE_S,))
     deadline = time.monotonic() + PATIENCE_S

@@ -68,9 +68,9 @@ def will_stream(request: ModelRequest[Any], *, is_async: bool, if_unknown: bool 
     manager = callbacks if isinstance(callbacks, BaseCallbackManager) else None
     asked = ("_should_stream", "_should_use_protocol_streaming")
     deciders = [decide for name in asked if callable(decide := getattr(request.model, name, None))]
-    settings = {**request.model_settings, **({"tools": request.tools} if request.tools else {})}
     if not deciders:
         return if_unknown
+    settings = {**request.model_settings, **({"tools": request.tools} if request.tools else {})}
     return any(decide(async_api=is_async, run_manager=manager, **settings) for decide in deciders)
 
 
