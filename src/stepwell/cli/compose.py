@@ -28,7 +28,7 @@ from stepwell.private_files import close_to_others
 from stepwell.products import installed_products, load_part, payable_graphs
 from stepwell.research.evidence.policy.file import load_policy
 from stepwell.runs.engine import MOST_AT_ONCE
-from stepwell.runs.graphs.langgraph_json import read_langgraph_json
+from stepwell.runs.graphs.langgraph_json import LanggraphProject, read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.runs.telemetry import open_telemetry
@@ -60,8 +60,13 @@ class Graphs:
     registry: GraphRegistry
     notes: tuple[str, ...] = ()
     """Settings of a langgraph.json that we do not support."""
-    ours: bool = True
-    """Whether these are the graphs of products, which use the configured model and are built on their first run."""
+    project: LanggraphProject | None = None
+    """The project that is served; None if the graphs are those of products, which use the configured model and are built on their first
+    run."""
+
+    @property
+    def ours(self) -> bool:
+        return self.project is None
 
 
 def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graphs:
@@ -83,7 +88,7 @@ def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graph
         return Graphs(GraphRegistry({**sources, **demos}))
     project = read_langgraph_json(langgraph_json)
     project.enter()
-    return Graphs(GraphRegistry.from_project(project), project.notes, ours=False)
+    return Graphs(GraphRegistry.from_project(project), project.notes, project)
 
 
 @dataclass(frozen=True)
