@@ -7,11 +7,12 @@ commands import it as late as possible.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.parts import Parts, Services
+from stepwell.server.project import ServedProject, load_project
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 from stepwell.terminal.database_place import PostgresPlace
@@ -112,6 +114,10 @@ async def open_server(
     `superseded` is called when a newer version has migrated the database, so that this process can no longer write to it;
     `before_driving` is called before the first run is claimed."""
     metrics = Metrics()
+    project = ServedProject()
+    if graphs.project is not None:
+        project = await asyncio.to_thread(load_project, graphs.project.auth, graphs.project.http, graphs.project.folder)
+        server_settings = replace(server_settings, own_auth=project.auth is not None)
     close_to_others(settings.data_folder)  # an earlier version may have left it readable to others; new folders are private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     async with AsyncExitStack() as stack:
@@ -144,7 +150,7 @@ async def open_server(
             )
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
-        yield OpenServer(create_app(services, server_settings), services)
+        yield OpenServer(create_app(services, server_settings, project=project), services)
 
 
 def _make_persistence(

@@ -92,6 +92,10 @@ class Caller(str):
         made.configurable = configurable or {}
         return made
 
+    def but(self, **changes: Any) -> Caller:
+        """The caller with other filters, metadata and so on."""
+        return Caller(str(self), **{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+
     def filter_of(self, resource: Resource) -> Filter | None:
         found: Filter | None = getattr(self, resource)
         return found

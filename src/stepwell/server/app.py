@@ -35,6 +35,7 @@ from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.parts import Services
 from stepwell.server.policy import routes_without_policy
 from stepwell.server.problems import UnexpectedErrors, install_problems
+from stepwell.server.project import ServedProject, install_auth
 from stepwell.server.routes import (
     access,
     account,
@@ -97,8 +98,11 @@ def create_app(
     services: Services,
     settings: ServerSettings,
     page: PageFiles | None = None,
+    project: ServedProject | None = None,
 ) -> FastAPI:
-    """The server as an ASGI application, with the routes of all installed products. `page` replaces the package's build of the web page."""
+    """The server as an ASGI application, with the routes of all installed products. `page` replaces the package's build of the web page;
+    `project` is what a langgraph.json changes."""
+    project = project or ServedProject()
     hosts = [host for service in services.products for host in service.page_hosts]
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
@@ -113,6 +117,7 @@ def create_app(
     app.state.services = services
     app.state.asks_who = settings.asks_who
     install_sign_in(app, settings, services.persistence.access, services.clock, counts=services.persistence.counts)
+    install_auth(app, project)
     for router in (*ROUTERS, *product_routers()):
         app.include_router(router)
     _check_routes(app)

@@ -5,6 +5,7 @@ reachable from elsewhere?        who must sign in
 no  (loopback, local hosts)      nobody: all requests are the local user's        STEPWELL_AUTH=required requires it anyway
 yes                              everybody; the server does not start without keys or a token issuer
 yes, with --insecure             nobody
+a project with `auth`            everybody, as the project's own code decides
 ```
 
 A loopback server also counts as reachable if STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it is then behind a
@@ -72,6 +73,8 @@ class ServerSettings:
     cors_origins: tuple[str, ...] = ()
     insecure: bool = False
     always_ask: bool = False
+    own_auth: bool = False
+    """Whether the project that is served decides who calls (`auth` in langgraph.json)."""
     jwt: JwtSettings | None = None
     oidc: OidcSettings | None = None
     session_hours: int = 24
@@ -120,7 +123,7 @@ class ServerSettings:
     @property
     def asks_who(self) -> bool:
         """Whether requests need credentials."""
-        return self.always_ask or self.jwt is not None or (self.reachable and not self.insecure)
+        return self.always_ask or self.own_auth or self.jwt is not None or (self.reachable and not self.insecure)
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
@@ -212,7 +215,7 @@ class ServerSettings:
 
 def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
     """Refuse to start a server that requires sign-in but has no key or token issuer to sign in with."""
-    if settings.asks_who and not usable_keys and settings.jwt is None:
+    if settings.asks_who and not usable_keys and settings.jwt is None and not settings.own_auth:
         raise ConfigurationError(
             f"The server at '{settings.host}' requires sign-in, but has no API key and no token issuer. Create a key with "
             "`stepwell keys create --user NAME`, set STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE, or listen on 127.0.0.1 "
