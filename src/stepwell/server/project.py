@@ -6,20 +6,27 @@ ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.project.auth import ProjectAuth
-from stepwell.runs.graphs.project.http import ProjectHttp
+from stepwell.runs.graphs.project.http import Part, ProjectHttp
 from stepwell.runs.graphs.project.objects import load_target
+from stepwell.server.policy import actions_of
 
 if TYPE_CHECKING:
     from langgraph_sdk import Auth
     from starlette.applications import Starlette
+
+
+_log = logging.getLogger("stepwell.server")
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,20 @@ def load_project(auth: ProjectAuth | None, http: ProjectHttp, folder: Path) -> S
         _load_auth(auth, folder) if auth else None,
         _load_app(http, folder) if http.app else None,
     )
+
+
+def narrowed(project: ServedProject, *, asks_who: bool) -> ServedProject:
+    """The project on a server that asks nobody who they are. There, a page of any origin could use the server in its visitor's place, so
+    `*` in `http.cors.allow_origins` is not honoured: pages of this machine may use it anyway."""
+    cors = project.http.cors
+    if asks_who or cors is None or "*" not in cors.allow_origins:
+        return project
+    _log.warning(
+        "'*' in 'http.cors.allow_origins' is not honoured on a server without sign-in: any page could use it in its visitor's place. "
+        "Name the origins, or require sign-in with STEPWELL_AUTH=required."
+    )
+    named = replace(cors, allow_origins=tuple(origin for origin in cors.allow_origins if origin != "*"))
+    return replace(project, http=replace(project.http, cors=named))
 
 
 def _load_auth(rules: ProjectAuth, folder: Path) -> Auth:
@@ -81,3 +102,29 @@ def install_auth(app: FastAPI, project: ServedProject) -> None:
     app.state.authenticator = HandlerAuthenticator(app.state.authenticator, authenticate, cache)
     app.state.decisions = Decisions(project.auth)
     app.state.sign_in_ways = []
+
+
+_BELOW: dict[Part, tuple[str, ...]] = {
+    "meta": ("/info", "/metrics", "/docs"),
+    "mcp": ("/mcp",),
+    "a2a": ("/a2a", "/.well-known/agent-card.json"),
+    "event_streaming": ("/threads/{thread_id}/stream/events", "/threads/{thread_id}/commands"),
+}
+
+
+def without_disabled(router: APIRouter, disabled: Collection[Part]) -> APIRouter:
+    """A router without the routes that a project disables (`http.disable_*`). The action of a route says what it is about, so that a
+    product's route that starts a run is off with the others."""
+    if not disabled:
+        return router
+    kept = copy.copy(router)
+    kept.routes = [route for route in router.routes if not _is_disabled(route, disabled)]
+    return kept
+
+
+def _is_disabled(route: Any, disabled: Collection[Part]) -> bool:
+    nouns = {action.partition(":")[0] for action in actions_of(route)}
+    if nouns & {part for part in disabled if part not in _BELOW} or ("runs" in disabled and "crons" in nouns):
+        return True
+    path = str(getattr(route, "path", ""))
+    return any(path == below or path.startswith(f"{below}/") for part in disabled for below in _BELOW.get(part, ()))

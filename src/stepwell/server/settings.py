@@ -15,12 +15,13 @@ proxy that others can reach.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from stepwell.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.errors import ConfigurationError
+from stepwell.runs.graphs.project.webhooks import ProjectWebhooks
 from stepwell.runs.webhooks.rules import WebhookRules
 from stepwell.server.addresses import EVERYTHING, LOCAL_HOSTS, read_network
 from stepwell.settings import Secret
@@ -102,6 +103,8 @@ class ServerSettings:
     webhook_allow: tuple[str, ...] = ()
     webhook_http: bool = False
     webhook_secret: Secret | None = None
+    project_webhooks: ProjectWebhooks = field(default_factory=ProjectWebhooks)
+    """What the project that is served asks of webhooks (`webhooks` in langgraph.json)."""
     retention_days: int | None = None
     retention_checkpoints: int | None = None
     min_free_mb: int | None = None
@@ -152,7 +155,8 @@ class ServerSettings:
     def webhook_rules(self) -> WebhookRules:
         """Where webhooks may go. Includes this machine if only its user can reach the server: the user can call it anyway."""
         local = () if self.reachable or self.asks_who else ("127.0.0.0/8", "::1")
-        return WebhookRules.allowing((*self.webhook_allow, *local), allow_http=self.webhook_http, secret=self.webhook_secret)
+        rules = WebhookRules.allowing((*self.webhook_allow, *local), allow_http=self.webhook_http, secret=self.webhook_secret)
+        return rules.narrowed_by(self.project_webhooks)
 
     @property
     def _public_host(self) -> tuple[str, ...]:

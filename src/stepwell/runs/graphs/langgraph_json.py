@@ -23,6 +23,7 @@ from typing import Any
 from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.project.auth import ProjectAuth, read_auth
 from stepwell.runs.graphs.project.http import ProjectHttp, read_http
+from stepwell.runs.graphs.project.webhooks import ProjectWebhooks, read_webhooks
 from stepwell.runs.graphs.sources import GraphSpec
 from stepwell.settings import fill_environment
 
@@ -38,7 +39,6 @@ _REFUSED = {
 _NOT_HONOURED = {
     "store": "items are stored without an index and without expiry",
     "priority": "runs are driven in the order they arrive",
-    "webhooks": "webhooks follow Stepwell's own rules",
     "ui": "the project's user interfaces are not built",
     "node_version": "only Python graphs are served",
 }
@@ -57,6 +57,7 @@ class LanggraphProject:
     """(module, name) of classes the project wants to read back from checkpoints, besides those of its graphs' states."""
     auth: ProjectAuth | None = None
     http: ProjectHttp = field(default_factory=ProjectHttp)
+    webhooks: ProjectWebhooks = field(default_factory=ProjectWebhooks)
     notes: tuple[str, ...] = ()
     """Sentences for the operator about what the file asks for but does not get."""
 
@@ -85,6 +86,7 @@ def read_langgraph_json(path: Path) -> LanggraphProject:
         allowed_classes=_allowed_classes(content, file),
         auth=read_auth(content, file),
         http=read_http(content, file),
+        webhooks=read_webhooks(content, file),
         notes=(
             *_notes_on_keys(content, file),
             *_notes_on_env(content, folder, file),
@@ -183,7 +185,11 @@ def _serde(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
     notes = []
     for key, value in content.items():
-        if not value or key in _FOR_IMAGES or key in ("graphs", "dependencies", "env", "checkpointer", "auth", "http"):
+        if (
+            not value
+            or key in _FOR_IMAGES
+            or key in ("graphs", "dependencies", "env", "checkpointer", "auth", "http", "webhooks")
+        ):
             continue
         reason = _NOT_HONOURED.get(key, "this key is unknown")
         notes.append(f"'{key}' in '{file}' is not honoured: {reason}.")
