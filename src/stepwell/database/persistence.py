@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock, SystemClock
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
@@ -28,7 +29,6 @@ from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.runs import read_result
-from stepwell.database.records.searching import Clause, all_of, owned_by
 from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
@@ -36,7 +36,7 @@ from stepwell.database.store.items import SqlStore
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.database.webhooks import WebhookOutbox
-from stepwell.sql import Connection
+from stepwell.sql import Clause, Connection
 
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
 # LangGraph stores an answer that belongs to no task yet under the all-zero task id.
