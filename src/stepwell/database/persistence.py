@@ -31,7 +31,7 @@ from stepwell.database.records.runs import read_result
 from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
-from stepwell.database.store.items import SqlStore
+from stepwell.database.store.items import SqlStore, StoreRules
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.database.webhooks import WebhookOutbox
@@ -74,6 +74,8 @@ class Persistence(ABC):
     database: SqlDatabase
     counts: SharedCounts
     """Counters for the limits that all servers share."""
+    store_rules: StoreRules = StoreRules()
+    """How items of the store are found and when they expire. Set it before the first store is made."""
 
     def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()
@@ -114,7 +116,7 @@ class Persistence(ABC):
         return SqlSharedSpending(self.database, run)
 
     def store(self, owner: str) -> BaseStore:
-        return SqlStore(self.database, owner, self._clock)
+        return SqlStore(self.database, owner, self._clock, ttl=self.store_rules.ttl, index=self.store_rules.index)
 
     def effects(self, lease: Lease) -> SqlEffects:
         return SqlEffects(self.database, lease, self._clock)

@@ -1,7 +1,7 @@
 """Reads the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` prepares the process to run its code.
 
 Honoured: `graphs`, `dependencies` (local folders become importable, and their `src` if a project has its packages there; it is only checked
-whether packages are installed), `env` (a mapping, or the path of a dotenv file, which may be missing), and
+whether packages are installed), `env` (a mapping, or the path of a dotenv file, which may be missing), `store` (`project.store`), and
 `checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints). All other keys either concern building an
 image and mean nothing here, or are not honoured, in which case `notes` says so.
 
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.errors import ConfigurationError
+from stepwell.runs.graphs.project.store import StoreSpec, read_store
 from stepwell.runs.graphs.sources import GraphSpec
 from stepwell.settings import fill_environment
 
@@ -31,7 +32,6 @@ _FOR_IMAGES = frozenset(
 _NOT_HONOURED = {
     "auth": "Stepwell's own keys and tokens decide who may call",
     "http": "routes, CORS and mount points come from Stepwell's own settings",
-    "store": "items are stored without an index and without expiry",
     "encryption": "the project's own code does not encrypt anything",
     "priority": "runs are driven in the order they arrive",
     "webhooks": "webhooks follow Stepwell's own rules",
@@ -51,6 +51,7 @@ class LanggraphProject:
     import_folders: tuple[Path, ...] = field(default=(), repr=False)
     allowed_classes: tuple[tuple[str, ...], ...] = ()
     """(module, name) of classes the project wants to read back from checkpoints, besides those of its graphs' states."""
+    store: StoreSpec = field(default_factory=StoreSpec)
     notes: tuple[str, ...] = ()
     """Sentences for the operator about what the file asks for but does not get."""
 
@@ -76,6 +77,7 @@ def read_langgraph_json(path: Path) -> LanggraphProject:
         dependencies=dependencies,
         import_folders=tuple(dict.fromkeys([folder, *(each for found in local for each in _import_folders(found))])),
         allowed_classes=_allowed_classes(content, file),
+        store=read_store(content, file),
         notes=(
             *_notes_on_keys(content, file),
             *_notes_on_env(content, folder, file),
@@ -168,7 +170,7 @@ def _serde(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
     notes = []
     for key, value in content.items():
-        if not value or key in _FOR_IMAGES or key in ("graphs", "dependencies", "env", "checkpointer"):
+        if not value or key in _FOR_IMAGES or key in ("graphs", "dependencies", "env", "checkpointer", "store"):
             continue
         reason = _NOT_HONOURED.get(key, "this key is unknown")
         notes.append(f"'{key}' in '{file}' is not honoured: {reason}.")
