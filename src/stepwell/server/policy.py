@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
+from starlette.requests import HTTPConnection
 
 from stepwell.errors import AccessError, ConfigurationError
 from stepwell.server.addresses import PUBLIC_PATHS
@@ -79,7 +80,7 @@ class RoutePolicy:
 
     action: str
 
-    async def __call__(self, request: Request) -> Principal:
+    async def __call__(self, request: HTTPConnection) -> Principal:
         authenticator: Authenticator = request.app.state.authenticator
         principal: Principal = await authenticator.identify(request)
         authorize(principal, self.action)
@@ -101,7 +102,7 @@ class StreamPolicy:
 
     action: str
 
-    async def __call__(self, request: Request) -> AsyncIterator[Principal]:
+    async def __call__(self, request: HTTPConnection) -> AsyncIterator[Principal]:
         principal = await RoutePolicy(self.action)(request)
         open_streams: OpenStreams = request.app.state.open_streams
         give_back = await open_streams.take(principal.owner)

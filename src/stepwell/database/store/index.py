@@ -168,4 +168,4 @@ def _scorer(query: array[float]) -> Callable[[Sequence[bytes]], Sequence[float]]
 
 def _best(query: array[float], vectors: bytes) -> float:
     numbers, dims = _unpack(vectors), len(query)
-    return max(sum(map(mul, query, numbers[start : start + dims])) for start in range(0, len(numbers), dims))
+    return max(float(sum(map(mul, query, numbers[start : start + dims]))) for start in range(0, len(numbers), dims))
