@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.checkpoints.sizes import measure_thread
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
 from stepwell.database.events.log import EventLog
@@ -117,6 +118,10 @@ class Persistence(ABC):
 
     def store(self, owner: str) -> BaseStore:
         return SqlStore(self.database, owner, self._clock, ttl=self.store_rules.ttl, index=self.store_rules.index)
+
+    async def storage(self, thread_id: str) -> dict[str, Any]:
+        """The space that a thread's checkpoints take, by kind and by channel."""
+        return await self.database.read(lambda connection: measure_thread(connection, thread_id), patient=True)
 
     def effects(self, lease: Lease) -> SqlEffects:
         return SqlEffects(self.database, lease, self._clock)

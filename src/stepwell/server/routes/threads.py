@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 
 from stepwell.database.records.types import Page
@@ -23,6 +23,7 @@ from stepwell.server.schemas.threads import (
     ThreadPrune,
     ThreadResponse,
     ThreadSearch,
+    ThreadStorage,
     extract,
     thread_wire,
 )
@@ -34,6 +35,9 @@ Searcher = Annotated[Principal, Depends(policy("threads:search"))]
 Creator = Annotated[Principal, Depends(policy("threads:create"))]
 Updater = Annotated[Principal, Depends(policy("threads:update"))]
 Deleter = Annotated[Principal, Depends(policy("threads:delete"))]
+
+
+Include = Annotated[str, Query(max_length=100, description="Accepted: what can be included (ttl) is always part of a thread")]
 
 
 @router.post("/threads", operation_id="create_thread", summary="Create a thread", responses={200: {"model": ThreadResponse}})
@@ -97,10 +101,21 @@ async def prune_threads(body: ThreadPrune, principal: Deleter, services: Given) 
 @router.get(
     "/threads/{thread_id}", operation_id="get_thread", summary="Get a thread", responses={200: {"model": ThreadResponse}}
 )
-async def get_thread(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
+async def get_thread(thread_id: ThreadId, principal: Reader, services: Given, include: Include = "") -> Response:
     thread = await services.threads.get(principal.owner, thread_id)
     await note_shown(services, thread_id, (asked.interrupt_id for asked in thread.interrupts))
     return json_response(thread_wire(thread))
+
+
+@router.get(
+    "/threads/{thread_id}/storage",
+    operation_id="get_thread_storage",
+    summary="How many bytes the thread's checkpoints take, by kind and by channel",
+    responses={200: {"model": ThreadStorage}},
+)
+async def get_thread_storage(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
+    await services.threads.get(principal.owner, thread_id, with_values=False)
+    return json_response({"thread_id": thread_id, **await services.persistence.storage(thread_id)})
 
 
 @router.patch(
