@@ -3,7 +3,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -61,12 +60,11 @@ def _run_sqlite(options: argparse.Namespace) -> Mapping[str, bool]:
 
 
 def _run_postgres(options: argparse.Namespace) -> Mapping[str, bool]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    with tempfile.TemporaryDirectory() as folder, PostgresCluster(Path(folder), listen_addresses="127.0.0.1", port=port):
+    # An address of its own, because the port is always the same.
+    host = f"127.{os.getpid() % 200 + 20}.{os.getpid() // 200 % 200 + 20}.5"
+    with tempfile.TemporaryDirectory() as folder, PostgresCluster(Path(folder), listen_addresses=host):
         tests = options.checkout / "libs" / "checkpoint-postgres" / "tests"
-        address = {THEIR_DATABASE: f"postgres://postgres@127.0.0.1:{port}/postgres"}
+        address = {THEIR_DATABASE: f"postgres://postgres@{host}/postgres"}
         return _run_tests(tests, POSTGRES, Path(folder), _with_alias(folder), options, address)
 
 

@@ -105,11 +105,15 @@ class ThreadSocket:
     async def _respond(self, content: bytes) -> Json:
         try:
             await self._checks.check(content)
-            command = ThreadCommand.model_validate(orjson.loads(content))
+            sent = orjson.loads(content)
         except Refused as refused:
             return _error(None, "invalid_argument", refused.detail)
         except orjson.JSONDecodeError:
-            return _error(None, "invalid_argument", "A command must be JSON: {id, method, params}.")
+            sent = None
+        if not isinstance(sent, dict):
+            return _error(None, "invalid_argument", "A command must be a JSON object: {id, method, params}.")
+        try:
+            command = ThreadCommand.model_validate(sent)
         except ValidationError as error:
             return _error(None, "invalid_argument", f"{describe_first_fault(error)}.")
         try:
