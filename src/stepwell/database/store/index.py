@@ -33,7 +33,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import get_text_at_path, tokenize_path
 from langgraph.store.base.embed import EmbeddingsLambda
 
-from stepwell.errors import ConfigurationError, ModelCallError, StepwellError
+from stepwell.errors import ModelCallError, ModelUnavailableError, StepwellError
 
 WHOLE = "$"
 _AT_ONCE = 512
@@ -102,10 +102,10 @@ class StoreIndex:
 
     def _pack(self, vectors: Sequence[Sequence[float]], count: int) -> list[bytes]:
         if len(vectors) != count:
-            raise ConfigurationError(f"The embedding '{self.name}' returned {len(vectors)} vectors for {count} texts.")
+            raise ModelUnavailableError(f"The embedding '{self.name}' returned {len(vectors)} vectors for {count} texts.")
         for vector in vectors:
             if len(vector) != self.dims:
-                raise ConfigurationError(
+                raise ModelUnavailableError(
                     f"The embedding '{self.name}' returned a vector of {len(vector)} numbers, and 'store.index.dims' is {self.dims}. "
                     f"Set it to {len(vector)}."
                 )
@@ -134,7 +134,7 @@ def _pack(vector: Sequence[float]) -> bytes:
     numbers = [float(number) for number in vector]
     length = math.sqrt(sum(number * number for number in numbers))
     if not math.isfinite(length):
-        raise ConfigurationError("The embedding returned a vector with numbers that are not finite.")
+        raise ModelUnavailableError("The embedding returned a vector with numbers that are not finite.")
     packed = array("f", [number / length for number in numbers] if length else numbers)
     if sys.byteorder == "big":
         packed.byteswap()

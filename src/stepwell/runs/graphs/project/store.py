@@ -72,7 +72,7 @@ def make_index(spec: IndexSpec, folder: Path, settings: Settings) -> StoreIndex:
 
 
 def _object(value: object, key: str, file: str) -> Mapping[str, Any]:
-    if value is None:
+    if not value:
         return {}
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"'{key}' in '{file}' must be an object.")
