@@ -52,7 +52,7 @@ def search_by_meaning(
 ) -> list[tuple[ItemRow, SearchItem]]:
     """The requested page of items, the closest first; of equally close ones the most recently changed."""
     fitting = ((row, row.vectors) for row in rows if not op.filter or matches(row.parse(), op.filter))
-    best = nlargest(op.offset + op.limit, index.compare(query, fitting), key=lambda found: found[0])
+    best = nlargest(op.offset + op.limit, index.compare(query, fitting), key=lambda found: (found[0], found[1].updated))
     return [(row, _item(row, row.parse(), score)) for score, row in best[op.offset :]]
 
 

@@ -36,7 +36,6 @@ ORDER BY updated_at DESC, namespace, key
 _BELOW_WITH_VECTORS = f"""
 SELECT namespace, key, value, created_at, updated_at, ttl_minutes, vectors FROM store_items
 WHERE owner = :owner AND namespace >= :first AND namespace < :last AND {_LIVE} AND embedder = :index
-ORDER BY updated_at DESC, namespace, key
 """  # noqa: S608  fixed text
 _NAMESPACES = f"""
 SELECT DISTINCT namespace FROM store_items
@@ -125,7 +124,7 @@ def below(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterat
 
 
 def below_with_vectors(connection: Connection, shelf: Shelf, prefix: Sequence[str], index_id: str) -> Iterator[ItemRow]:
-    """Items at and below a namespace that this index has embedded, most recently changed first."""
+    """Items at and below a namespace that this index has embedded, in any order: sorting them would take longer than comparing them."""
     for row in connection.execute(_BELOW_WITH_VECTORS, {**shelf._asdict(), **_range(prefix), "index": index_id}):
         yield ItemRow(*row)
 
