@@ -27,6 +27,7 @@ from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.private_files import close_to_others
 from stepwell.products import installed_products, load_part, payable_graphs
 from stepwell.research.evidence.policy.file import load_policy
+from stepwell.runs.crons.scheduler import CronScheduler
 from stepwell.runs.engine import MOST_AT_ONCE
 from stepwell.runs.graphs.langgraph_json import LanggraphProject, read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -144,6 +145,7 @@ async def open_server(
             )
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
+        await stack.enter_async_context(_make_scheduler(services))
         yield OpenServer(create_app(services, server_settings), services)
 
 
@@ -220,6 +222,18 @@ def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekee
         return Housekeeping(maintenance, supervisor=services.supervisor)
     retention = Retention(maintenance, services.registry, services.persistence.saver(), services.clock)
     return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
+
+
+def _make_scheduler(services: Services) -> CronScheduler:
+    persistence = services.persistence
+    return CronScheduler(
+        persistence.crons,
+        services.engine,
+        persistence.access,
+        services.clock,
+        leads=persistence.maintenance.leads,
+        supervisor=services.supervisor,
+    )
 
 
 def _local_models(settings: Settings) -> LocalModels:

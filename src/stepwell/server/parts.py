@@ -21,6 +21,7 @@ from stepwell.clock import Clock
 from stepwell.database.persistence import Persistence
 from stepwell.database.types import Run
 from stepwell.runs.assistants import Assistants
+from stepwell.runs.crons.operations import Crons
 from stepwell.runs.engine import MOST_AT_ONCE, Engine, RunWatcher
 from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -118,6 +119,7 @@ class Services:
     assistants: Assistants
     threads: Threads
     engine: Engine
+    crons: Crons
     supervisor: Supervisor
     """Tasks that run as long as the server does."""
     started_at: datetime
