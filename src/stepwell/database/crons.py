@@ -292,7 +292,9 @@ def _from_row(row: Row) -> Cron:
             value = from_time(value)
         values[each.name] = value
     access = values["access"]
-    grants = {name: tuple(value) if isinstance(value, list) else value for name, value in access["grants"].items()}
+    grants: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in access["grants"].items()
+    }
     return Cron(
         **{**values, "enabled": bool(values["enabled"]), "access": CronAccess(**{**access, "grants": Grants(**grants)})}
     )

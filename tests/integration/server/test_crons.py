@@ -97,6 +97,7 @@ async def test_crons_are_sorted_selected_and_paged(server: Server):
     assert page.headers["x-pagination-next"] == "2"
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
@@ -117,14 +118,14 @@ async def test_crons_are_sorted_selected_and_paged(server: Server):
         ("context", {"a": 1}, "Both context and config.configurable"),
     ],
 )
-async def test_a_wrong_field_is_named(server: Server, field: str, value: object, said: str):
+async def test_a_wrong_field_is_named(shared_server: Server, field: str, value: object, said: str):
     body = {"assistant_id": "echo", "schedule": DAILY, field: value}
     if field == "context":
         body["config"] = {"configurable": {"b": 1}}
-    refused = await server.http.post("/runs/crons", json=body)
+    refused = await shared_server.http.post("/runs/crons", json=body)
     assert refused.status_code == 422, refused.text
     assert said in refused.text
-    assert await server.client.crons.count() == 0
+    assert await shared_server.client.crons.count() == 0
 
 
 async def test_unknown_assistants_threads_and_crons_are_not_found(server: Server):
@@ -291,7 +292,7 @@ async def test_the_scheduler_starts_runs_by_itself_and_wakes_for_a_new_cron(serv
     clock.later = timedelta(hours=2)  # the slots of a new cron are over, for this scheduler
     async with scheduler_of(server, clock), asyncio.timeout(PATIENCE_S):
         cron = await server.client.crons.create("echo", schedule="0 * * * *", input=HELLO)
-        while not (slots := await slots_of(server, cron["cron_id"])):
+        while not (slots := await slots_of(server, cron["cron_id"])):  # noqa: ASYNC110 - another process may as well do it
             await asyncio.sleep(0.02)
     assert [slot["state"] for slot in slots] == ["fired", "missed"]
     assert slots[0]["run_id"] is not None

@@ -54,7 +54,7 @@ class CronChange:
     """Fields of `RunOrder` with their new values."""
     schedule: str | None = None
     timezone: str | None = None
-    end_time: datetime | None | Unchanged = UNCHANGED
+    end_time: datetime | Unchanged | None = UNCHANGED
     enabled: bool | None = None
     metadata: Mapping[str, Any] | None = None
     """Merged into the metadata, key by key."""
@@ -155,7 +155,9 @@ class Crons:
 
 def order_of(cron: Cron, slot: datetime | None = None) -> RunOrder:
     """What a run of the cron is asked to do. `slot` is noted in the run's metadata."""
-    known = {name: tuple(value) if isinstance(value, list) and name in _TUPLES else value for name, value in cron.order.items()}
+    known: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) and name in _TUPLES else value for name, value in cron.order.items()
+    }
     names = {"cron_id": cron.cron_id, **({"cron_slot": slot.isoformat()} if slot else {})}
     return RunOrder(
         assistant_id=cron.assistant_id,

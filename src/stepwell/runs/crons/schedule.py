@@ -114,6 +114,6 @@ def _zone(timezone: str | None) -> tzinfo:
         zone = ZoneInfo(timezone)
     except (LookupError, ValueError, OSError) as error:
         raise InvalidRequestError(
-            f"There is no time zone '{timezone[:80]}'. Give its name in the IANA database, such as 'Europe/Berlin', or leave it out for UTC."
+            f"There is no time zone '{timezone[:80]}'. Give its name in the IANA database, such as 'Europe/Berlin'. Without one, UTC."
         ) from error
     return UTC if timezone == "UTC" else zone
