@@ -59,7 +59,7 @@ async def open_services(parts: Parts, before_driving: Callable[[], None] = lambd
             watchers=(RunLog(), parts.metrics.runs, *parts.watchers),
             supervisor=supervisor,
         )
-        threads = Threads(persistence, registry, parts.clock, parts.new_id)
+        threads = Threads(persistence, registry, parts.clock, parts.new_id, parts.thread_rule)
         crons = Crons(persistence.crons, engine, assistants, parts.clock, parts.new_id)
         before_driving()
         async with engine:
