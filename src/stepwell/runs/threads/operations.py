@@ -109,8 +109,8 @@ class Threads:
         return await self._persistence.records.merge_thread_metadata(owner, thread_id, metadata)
 
     async def delete(self, owner: str | None, thread_id: str) -> None:
-        """Delete the thread. Its runs, and those of its background tasks, are stopped first, so that it is known what they have done. If one
-        does not stop in time, the thread stays: `ThreadBusyError`."""
+        """Delete the thread. Its runs, and those of its background tasks, are stopped first, so that it is known what they have done. If
+        one does not stop in time, the thread stays: `ThreadBusyError`."""
         records, queue = self._persistence.records, self._persistence.queue
         deadline = time.monotonic() + DELETE_WAITS_S
         while True:
