@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import orjson
 import pytest
 from langgraph_sdk.errors import NotFoundError, UnprocessableEntityError
 from tests.integration.server.conftest import Server
@@ -296,3 +297,15 @@ async def test_the_scheduler_starts_runs_by_itself_and_wakes_for_a_new_cron(serv
             await asyncio.sleep(0.02)
     assert [slot["state"] for slot in slots] == ["fired", "missed"]
     assert slots[0]["run_id"] is not None
+
+
+async def test_crons_and_their_slots_are_exported(server: Server):
+    clock = LaterClock()
+    await server.client.crons.create(
+        "echo", schedule="0 * * * *", input=HELLO, config={"configurable": {"openai_api_key": "sk-secret-secret-secret"}}
+    )
+    clock.later = timedelta(hours=1)
+    assert await scheduler_of(server, clock).step() == 1
+    lines = [orjson.loads(line) for line in (await server.http.get("/api/export")).text.splitlines()]
+    assert [line["kind"] for line in lines if line["kind"].startswith("cron")] == ["cron", "cron_slot"]
+    assert "sk-secret" not in str(lines)
