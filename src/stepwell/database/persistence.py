@@ -19,6 +19,7 @@ from langgraph.store.base import BaseStore
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.checkpoints.sizes import measure_thread
+from stepwell.database.crons import CronTable
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
 from stepwell.database.events.log import EventLog
@@ -106,6 +107,7 @@ class Persistence(ABC):
             database, self.records, self.events, self._clock, new_id=self._new_id, lease_s=self._lease_s
         )
         self.webhooks = WebhookOutbox(database)
+        self.crons = CronTable(database, self._clock)
 
     def saver(self, lease: Lease | None = None, steering: SqlSteering | None = None) -> BaseCheckpointSaver[Any]:
         return SqlSaver(self.database, lease, clock=self._clock, steering=steering)

@@ -55,6 +55,8 @@ class RunOrder(RunFields):
     """See `RunRequest.counts_for`."""
     rewinds: bool = False
     """Whether the input is an order to take turns back (`rewinding`). Never taken from a caller."""
+    cron_id: str | None = None
+    """The cron that starts the run. Never taken from a caller."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ def make_admission(
     place = place or Place()
     if order.rewinds:
         place = replace(place, pinned={**place.pinned, REWINDS: True})
+    if order.cron_id is not None:
+        place = replace(place, pinned={**place.pinned, "cron_id": order.cron_id})
     stateless = order.thread_id is None
     command = dict(order.command or {})
     answers = _answers(command.pop("resume", None), refuse_bare=refuse_bare)

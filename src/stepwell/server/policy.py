@@ -45,7 +45,7 @@ OPERATOR_ONLY = frozenset(
 )
 """Actions for operators. On a server without sign-in, everybody is an operator."""
 
-_NOUNS = ("assistants", "threads", "runs", "store", "model")
+_NOUNS = ("assistants", "threads", "runs", "crons", "store", "model")
 _VERBS = ("read", "search", "create", "update", "delete", "write")
 USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS) | {
     "threads:export",

@@ -1,9 +1,9 @@
 """Reads the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` prepares the process to run its code.
 
 Honoured: `graphs`, `dependencies` (local folders become importable, and their `src` if a project has its packages there; it is only checked
-whether packages are installed), `env` (a mapping, or the path of a dotenv file, which may be missing), `store` (`project.store`), and
-`checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints). All other keys either concern building an
-image and mean nothing here, or are not honoured, in which case `notes` says so.
+whether packages are installed), `env` (a mapping, or the path of a dotenv file, which may be missing), `store` (`project.store`), and of
+`checkpointer` `serde.allowed_msgpack_modules` (classes that may be read back from checkpoints) and `ttl` (`project.retention`). All other
+keys either concern building an image and mean nothing here, or are not honoured, in which case `notes` says so.
 
 A missing file or folder is no reason to refuse the rest: it is noted, or shows up in the graph that needs it.
 """
@@ -20,7 +20,9 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from stepwell.database.upkeep.expiry import ThreadRule
 from stepwell.errors import ConfigurationError
+from stepwell.runs.graphs.project.retention import read_retention
 from stepwell.runs.graphs.project.store import StoreSpec, read_store
 from stepwell.runs.graphs.sources import GraphSpec
 from stepwell.settings import fill_environment
@@ -52,6 +54,8 @@ class LanggraphProject:
     allowed_classes: tuple[tuple[str, ...], ...] = ()
     """(module, name) of classes the project wants to read back from checkpoints, besides those of its graphs' states."""
     store: StoreSpec = field(default_factory=StoreSpec)
+    retention: ThreadRule | None = None
+    """`checkpointer.ttl`: how long threads live."""
     notes: tuple[str, ...] = ()
     """Sentences for the operator about what the file asks for but does not get."""
 
@@ -78,6 +82,7 @@ def read_langgraph_json(path: Path) -> LanggraphProject:
         import_folders=tuple(dict.fromkeys([folder, *(each for found in local for each in _import_folders(found))])),
         allowed_classes=_allowed_classes(content, file),
         store=read_store(content, file),
+        retention=read_retention(content, file),
         notes=(
             *_notes_on_keys(content, file),
             *_notes_on_env(content, folder, file),
@@ -175,9 +180,9 @@ def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
         reason = _NOT_HONOURED.get(key, "this key is unknown")
         notes.append(f"'{key}' in '{file}' is not honoured: {reason}.")
     checkpointer = content.get("checkpointer")
-    if isinstance(checkpointer, dict) and set(checkpointer) - {"serde"}:
+    if isinstance(checkpointer, dict) and (others := sorted(set(checkpointer) - {"serde", "ttl"})):
         notes.append(
-            f"'checkpointer' in '{file}' is not honoured: checkpoints are stored in Stepwell's own database, without expiry."
+            f"'checkpointer.{others[0]}' in '{file}' is not honoured: checkpoints are stored in Stepwell's own database."
         )
     serde = _serde(content)
     if serde.get("pickle_fallback") or serde.get("allowed_msgpack_modules") is True:
