@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +28,11 @@ def project(tmp_path: Path) -> Path:
 async def test_an_agent_edits_a_file_after_permission(provider: FakeProvider, project: Path, tmp_path: Path) -> None:
     edit = {"file_path": "/workspace/greeting.py", "old_string": "hello", "new_string": "good day"}
     provider.plan(
-        Reply("Let me look.", thinking="A greeting.", calls=[Call("read_file", {"file_path": "/workspace/greeting.py"}, id="toolu_1")]),
+        Reply(
+            "Let me look.",
+            thinking="A greeting.",
+            calls=[Call("read_file", {"file_path": "/workspace/greeting.py"}, id="toolu_1")],
+        ),
         Reply("", calls=[Call("edit_file", edit, id="toolu_2")]),
         Reply("It is polite now."),
     )
@@ -48,5 +51,8 @@ async def test_an_agent_edits_a_file_after_permission(provider: FakeProvider, pr
     assert asked.tool_call_id == edited.tool_call_id == "toolu_2"
     assert [option.kind for option in options] == ["allow_once", "allow_always", "reject_once"]
     assert (asked.content[0].old_text, asked.content[0].new_text) == ('print("hello")\n', 'print("good day")\n')
-    assert [each.status for each in editor.of("tool_call_update") if each.tool_call_id == "toolu_2"] == ["in_progress", "completed"]
+    assert [each.status for each in editor.of("tool_call_update") if each.tool_call_id == "toolu_2"] == [
+        "in_progress",
+        "completed",
+    ]
     assert session.modes.current_mode_id == "ask"

@@ -8,7 +8,7 @@ import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from acp import AgentSideConnection
+from acp import run_agent
 
 from stepwell.errors import needs_extra
 from stepwell.settings import Settings
@@ -37,9 +37,7 @@ async def _talk(opening: AbstractAsyncContextManager[EditorThreads]) -> None:
     reader, writer = await take_over()
     async with opening as threads:
         agent = EditorAgent(threads)
-        connection = AgentSideConnection(agent, writer, reader, listening=False)  # type: ignore[arg-type]  # optional methods are left out
         try:
-            await connection.listen()
+            await run_agent(agent, writer, reader)  # type: ignore[arg-type]  # methods of later versions are left out
         finally:
-            await connection.close()
             await agent.leave()
