@@ -1,0 +1,125 @@
+"""A2A 1.0: `POST /a2a/{assistant}` takes JSON-RPC, and agent cards say where that is. The protocol itself is `server.bridges.a2a`.
+
+These routes are not in our OpenAPI document: the protocol has a description of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from stepwell.database.types import Assistant
+from stepwell.errors import NotFoundError, StepwellError
+from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
+from stepwell.server.policy import policy, stream_policy
+from stepwell.server.responses import json_response
+from stepwell.server.routing import Given
+from stepwell.server.sse import EventStream, PatientJson, data_frame
+from stepwell.state.wire import encode
+
+router = APIRouter(tags=["A2A"], include_in_schema=False)
+
+Caller = Annotated[Principal, Depends(stream_policy("runs:create"))]
+Reader = Annotated[Principal, Depends(policy("assistants:read"))]
+_CARD = ".well-known/agent-card.json"
+
+
+@router.post("/a2a/{assistant_id}")
+async def call_agent(assistant_id: str, request: Request, principal: Caller, services: Given) -> Response:
+    from stepwell.server.bridges.a2a import calls
+    from stepwell.server.bridges.a2a.methods import Methods
+    from stepwell.server.bridges.turns import Turns
+
+    assistant = await services.assistants.get(principal.owner, assistant_id)
+    try:
+        call = calls.read_call(await request.body(), request.headers.get(calls.VERSION_HEADER))
+    except calls.CallError as error:
+        return json_response(calls.refuse(error.call_id, error.fault))
+    methods = Methods(Turns(services, principal), assistant, request.headers)
+    try:
+        match call.method:
+            case "SendMessage":
+                return PatientJson(_wait(call, methods.send(call.params)))
+            case "SendStreamingMessage":
+                return _stream(call, await methods.stream(call.params), services)
+            case "SubscribeToTask":
+                return _stream(call, await methods.subscribe(call.params), services)
+            case "GetTask":
+                result = await methods.get(call.params)
+            case "ListTasks":
+                result = await methods.list(call.params)
+            case "CancelTask":
+                result = await methods.cancel(call.params)
+            case _:
+                result = await _card(assistant, request, services, principal)
+    except StepwellError as error:
+        return json_response(calls.refuse(call.id, _fault(error)))
+    return json_response(calls.answer(call.id, result))
+
+
+@router.get(f"/a2a/{{assistant_id}}/{_CARD}")
+async def read_card(assistant_id: str, request: Request, principal: Reader, services: Given) -> Response:
+    assistant = await services.assistants.get(principal.owner, assistant_id)
+    return json_response(await _card(assistant, request, services, principal))
+
+
+@router.get(f"/{_CARD}")
+async def read_default_card(request: Request, principal: Reader, services: Given, assistant_id: str | None = None) -> Response:
+    """The card of the assistant that the query names, or of the first graph that is served."""
+    if assistant_id is None:
+        assistant_id = _first_graph(services)
+    assistant = await services.assistants.get(principal.owner, assistant_id)
+    return json_response(await _card(assistant, request, services, principal))
+
+
+def _first_graph(services: Services) -> str:
+    demos = set(services.registry.demos)
+    names = [name for name in services.registry.names if name not in demos] or services.registry.names
+    if not names:
+        raise NotFoundError("agent", "default", "This server serves no graph.")
+    return names[0]
+
+
+async def _card(assistant: Assistant, request: Request, services: Services, principal: Principal) -> dict[str, Any]:
+    from stepwell.server.bridges.a2a.card import make_card
+
+    settings, owner = services.parts.settings, principal.owner
+    fields = await services.registry.input_fields(assistant.graph_id, owner, services.persistence.store(owner))
+    address = settings.public_url or str(request.base_url)
+    takes_messages = fields is None or "messages" in fields
+    return make_card(assistant, address.rstrip("/"), settings, takes_messages=takes_messages)
+
+
+async def _wait(call: Any, work: Any) -> bytes:
+    from stepwell.server.bridges.a2a import calls
+
+    try:
+        return encode(calls.answer(call.id, await work))
+    except StepwellError as error:
+        return encode(calls.refuse(call.id, _fault(error)))
+
+
+def _stream(call: Any, events: AsyncGenerator[dict[str, Any]], services: Services) -> Response:
+    from stepwell.server.bridges.a2a import calls
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        async with aclosing(events) as arriving:
+            async for event in arriving:
+                yield data_frame(encode(calls.answer(call.id, event)))
+
+    return EventStream(pieces(), services.streams)
+
+
+def _fault(error: StepwellError) -> Any:
+    """The error as one of A2A; others are raised again, and become a response of HTTP."""
+    from stepwell.server.bridges.a2a.calls import fault_of
+
+    fault = fault_of(error)
+    if fault is None:
+        raise error
+    return fault
