@@ -1,6 +1,6 @@
 """A2A 1.0: `POST /a2a/{assistant}` takes JSON-RPC, and agent cards say where that is. The protocol itself is `server.bridges.a2a`.
 
-These routes are not in our OpenAPI document: the protocol has a description of its own.
+Of these routes only the endpoint is in our OpenAPI document, without the contents: the protocol has a description of its own.
 """
 
 from __future__ import annotations
@@ -22,14 +22,39 @@ from stepwell.server.routing import Given
 from stepwell.server.sse import EventStream, PatientJson, data_frame
 from stepwell.state.wire import encode
 
-router = APIRouter(tags=["A2A"], include_in_schema=False)
+router = APIRouter(tags=["A2A"])
 
 Caller = Annotated[Principal, Depends(stream_policy("runs:create"))]
 Reader = Annotated[Principal, Depends(policy("assistants:read"))]
 _CARD = ".well-known/agent-card.json"
+_REQUEST = {
+    "type": "object",
+    "required": ["jsonrpc", "method"],
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["string", "integer", "null"]},
+        "method": {
+            "type": "string",
+            "description": "Such as SendMessage, SendStreamingMessage, GetTask, CancelTask, ListTasks",
+        },
+        "params": {"type": "object"},
+    },
+}
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A response of JSON-RPC with `result` or `error`; a stream of them for streaming methods",
+        "content": {"application/json": {"schema": {}}, "text/event-stream": {"schema": {}}},
+    }
+}
 
 
-@router.post("/a2a/{assistant_id}")
+@router.post(
+    "/a2a/{assistant_id}",
+    operation_id="call_agent",
+    summary="Talk to an assistant, named by its id or graph, in A2A 1.0 (JSON-RPC)",
+    responses=_ANSWERS,
+    openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _REQUEST}}}},
+)
 async def call_agent(assistant_id: str, request: Request, principal: Caller, services: Given) -> Response:
     from stepwell.server.bridges.a2a import calls
     from stepwell.server.bridges.a2a.methods import Methods
@@ -62,13 +87,13 @@ async def call_agent(assistant_id: str, request: Request, principal: Caller, ser
     return json_response(calls.answer(call.id, result))
 
 
-@router.get(f"/a2a/{{assistant_id}}/{_CARD}")
+@router.get(f"/a2a/{{assistant_id}}/{_CARD}", include_in_schema=False)
 async def read_card(assistant_id: str, request: Request, principal: Reader, services: Given) -> Response:
     assistant = await services.assistants.get(principal.owner, assistant_id)
     return json_response(await _card(assistant, request, services, principal))
 
 
-@router.get(f"/{_CARD}")
+@router.get(f"/{_CARD}", include_in_schema=False)
 async def read_default_card(request: Request, principal: Reader, services: Given, assistant_id: str | None = None) -> Response:
     """The card of the assistant that the query names, or of the first graph that is served."""
     if assistant_id is None:

@@ -65,6 +65,8 @@ class Updates:
     def of_part(self, part: StreamPart) -> Iterator[Update]:
         if part.mode == "metadata" and part.data.get("attempt", 1) > 1:  # a restarted run tells its step again
             self._translator = Translator(thoughts=True)
+            for call, shown in self._open.items():
+                self._translator.expect(Called(MAIN, shown.tool, shown.args, call))
             return
         for event in self._translator.translate(part):
             yield from self.of_event(event)
@@ -95,6 +97,7 @@ class Updates:
     def _start(self, speaker: str, tool: str, args: Mapping[str, Any], call: CallId) -> ToolCallStart:
         shown = ShownCall(self._name(call), tool, args)
         self._open[call] = shown
+        self._translator.expect(Called(speaker, tool, args, call))
         return start_tool_call(
             shown.id,
             title_of(tool, args, "" if speaker == MAIN else speaker),

@@ -125,6 +125,10 @@ class Translator:
         """Who speaks in which subgraph; updates of the plan do not name the speaker."""
         self._floor = Floor()
 
+    def expect(self, called: Called) -> None:
+        """A call was made whose result is still to come, which this translator has not seen: the thread has stored it."""
+        self._open[called.call] = (called.speaker, called.tool)
+
     def translate(self, part: StreamPart) -> Iterator[TurnEvent]:
         """The events in one part of the stream; often none."""
         if part.mode == "messages":

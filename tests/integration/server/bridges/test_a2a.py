@@ -26,11 +26,11 @@ from a2a.types.a2a_pb2 import (
 )
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
 from langchain_core.tools import tool
+from tests.integration.server.auth.test_auth_server import ASKING, add_key
 from tests.integration.server.conftest import Server, serve
 from tests.integration.server.graphs import GRAPHS
 
 from stepwell import create_deep_agent
-from stepwell.server.settings import ServerSettings
 from stepwell.testing import Asked, ScriptedModel, call, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -63,7 +63,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
 
 
 async def connect(server: Server, name: str, *, streaming: bool = True) -> Any:
-    return await create_client(f"{server.url}/a2a/{name}", ClientConfig(streaming=streaming))
+    return await create_client(f"{server.url}/a2a/{name}", ClientConfig(streaming=streaming, httpx_client=server.http))
 
 
 def saying(text: str, **names: str) -> SendMessageRequest:
@@ -202,8 +202,9 @@ async def test_cancel_stops_the_run_and_subscribers_hear_it(server: Server) -> N
         return [event async for event in client.subscribe(SubscribeToTaskRequest(id=begun["id"]))]
 
     listening = asyncio.create_task(listen())
-    while not server.services.streams:
-        await asyncio.sleep(0)
+    async with asyncio.timeout(60):
+        while not server.services.streams:  # noqa: ASYNC110 - open streams have no event
+            await asyncio.sleep(0.01)
     assert state_of(await client.cancel_task(CancelTaskRequest(id=begun["id"]))) == "TASK_STATE_CANCELED"
     events = await listening
     assert events[0].HasField("task")
@@ -248,7 +249,9 @@ async def test_versions(server: Server) -> None:
     for version, code in {"1.0": None, "1.0.2": None, "": None, "0.3": -32009, "2.0": -32009, "x": -32009}.items():
         found = (await server.http.post("/a2a/agent", json=body, headers={"A2A-Version": version})).json()
         assert found.get("error", {}).get("code") == code, version
-    early = (await server.http.post("/a2a/agent", json={**body, "method": "message/send"})).json()["error"]
+    early = (await server.http.post("/a2a/agent", json={**body, "method": "message/send"}, headers={"A2A-Version": ""})).json()[
+        "error"
+    ]
     assert early["code"] == -32009
     assert "SendMessage" in early["message"]
     assert early["data"][0]["reason"] == "VERSION_NOT_SUPPORTED"
@@ -267,7 +270,8 @@ async def test_versions(server: Server) -> None:
         (b'{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {}}', -32001),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {}}', -32602),
         (
-            b'{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {"messageId": "x", "role": "ROLE_USER", "parts": [{}]}}}',
+            b'{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": '
+            b'{"message": {"messageId": "x", "role": "ROLE_USER", "parts": [{}]}}}',
             -32602,
         ),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"pageSize": 0}}', -32602),
@@ -287,9 +291,29 @@ async def test_unknown_assistant_is_404(server: Server) -> None:
 
 
 async def test_tenants_do_not_see_each_other(tmp_path_factory: pytest.TempPathFactory) -> None:
-    settings = ServerSettings(always_ask=True)
-    async with serve(tmp_path_factory.mktemp("tenants"), settings) as running:
-        access = running.services.persistence.access
-        assert (await running.http.post("/a2a/echo", json={})).status_code == 401
-        assert (await running.http.get("/.well-known/agent-card.json")).status_code == 401
-        assert access is not None
+    folder = tmp_path_factory.mktemp("tenants")
+    anna, bert = [(await add_key(folder, name)).text for name in ("anna", "bert")]
+    graphs = {"careful": create_deep_agent(ScriptedModel.answering(play), [add], interrupt_on={"add": True})}
+    async with serve(folder, ASKING, graphs) as running:
+        body = {"jsonrpc": "2.0", "id": 7, "method": "ListTasks", "params": {}}
+        for credentials in ({}, {"x-api-key": "wrong"}):
+            assert (await running.http.post("/a2a/careful", json=body, headers=credentials)).status_code == 401
+            assert (await running.http.get("/.well-known/agent-card.json", headers=credentials)).status_code == 401
+        card = (await running.http.get("/a2a/careful/.well-known/agent-card.json", headers={"x-api-key": anna})).json()
+        assert card["securitySchemes"].keys() == {"bearer", "apiKey"}
+        assert [next(iter(each["schemes"])) for each in card["securityRequirements"]] == ["bearer", "apiKey"]
+
+        async def ask(method: str, params: Any, key: str) -> dict[str, Any]:
+            return await rpc(running, method, params, "careful", Authorization=f"Bearer {key}")
+
+        message = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "1 + 2?"}]}
+        task = (await ask("SendMessage", {"message": message}, anna))["result"]["task"]
+        for method in ("GetTask", "CancelTask", "SubscribeToTask"):
+            assert (await ask(method, {"id": task["id"]}, bert))["error"]["code"] == -32001
+        reply = {**message, "parts": [{"text": "yes"}]}
+        assert (await ask("SendMessage", {"message": {**reply, "taskId": task["id"]}}, bert))["error"]["code"] == -32001
+        assert "error" in await ask("SendMessage", {"message": {**reply, "contextId": task["contextId"]}}, bert)
+        for params in ({}, {"contextId": task["contextId"]}):
+            assert (await ask("ListTasks", params, bert))["result"]["tasks"] == []
+        own = (await ask("ListTasks", {}, anna))["result"]["tasks"]
+        assert [(each["id"], each["status"]["state"]) for each in own] == [(task["id"], "TASK_STATE_INPUT_REQUIRED")]
