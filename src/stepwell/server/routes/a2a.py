@@ -5,8 +5,11 @@ Of these routes only the endpoint is in our OpenAPI document, without the conten
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from datetime import UTC
+from email.utils import format_datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -17,6 +20,7 @@ from stepwell.errors import NotFoundError, StepwellError
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 from stepwell.server.policy import policy, stream_policy
+from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given
 from stepwell.server.sse import EventStream, PatientJson, data_frame
@@ -55,7 +59,8 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     responses=_ANSWERS,
     openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _REQUEST}}}},
 )
-async def call_agent(assistant_id: str, request: Request, principal: Caller, services: Given) -> Response:
+@router.post("/a2a/{assistant_id}/", include_in_schema=False)  # some clients add a slash to every address
+async def call_agent(assistant_id: str, request: Request, principal: Caller, services: Given, key: OnceKey) -> Response:
     from stepwell.server.bridges.a2a import calls
     from stepwell.server.bridges.a2a.methods import Methods
     from stepwell.server.bridges.turns import Turns
@@ -65,7 +70,7 @@ async def call_agent(assistant_id: str, request: Request, principal: Caller, ser
         call = calls.read_call(await request.body(), request.headers.get(calls.VERSION_HEADER))
     except calls.CallError as error:
         return json_response(calls.refuse(error.call_id, error.fault))
-    methods = Methods(Turns(services, principal), assistant, request.headers)
+    methods = Methods(Turns(services, principal), assistant, request.headers, key.of(principal))
     try:
         match call.method:
             case "SendMessage":
@@ -90,7 +95,7 @@ async def call_agent(assistant_id: str, request: Request, principal: Caller, ser
 @router.get(f"/a2a/{{assistant_id}}/{_CARD}", include_in_schema=False)
 async def read_card(assistant_id: str, request: Request, principal: Reader, services: Given) -> Response:
     assistant = await services.assistants.get(principal.owner, assistant_id)
-    return json_response(await _card(assistant, request, services, principal))
+    return _show_card(await _card(assistant, request, services, principal), assistant, request)
 
 
 @router.get(f"/{_CARD}", include_in_schema=False)
@@ -99,7 +104,20 @@ async def read_default_card(request: Request, principal: Reader, services: Given
     if assistant_id is None:
         assistant_id = _first_graph(services)
     assistant = await services.assistants.get(principal.owner, assistant_id)
-    return json_response(await _card(assistant, request, services, principal))
+    return _show_card(await _card(assistant, request, services, principal), assistant, request)
+
+
+def _show_card(card: dict[str, Any], assistant: Assistant, request: Request) -> Response:
+    """The card, which a client may keep for a while. It depends on who asks, so nobody else's cache may."""
+    body = encode(card)
+    headers = {
+        "Cache-Control": "private, max-age=300",
+        "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
+        "Last-Modified": format_datetime(assistant.updated_at.astimezone(UTC), usegmt=True),
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type="application/json")
 
 
 def _first_graph(services: Services) -> str:

@@ -181,12 +181,30 @@ async def test_context_continues_the_conversation_as_another_task(server: Server
     assert listed.tasks[0].artifacts
 
 
-async def test_repeated_message_starts_one_run(server: Server) -> None:
+async def test_repeated_request_starts_one_run(server: Server) -> None:
     message = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": "1 + 2?"}]}
-    first, second = [await rpc(server, "SendMessage", {"message": message}) for _ in range(2)]
+    key = {"Idempotency-Key": str(uuid.uuid4())}
+    first, second = [await rpc(server, "SendMessage", {"message": message}, **key) for _ in range(2)]
     assert first["result"]["task"]["id"] == second["result"]["task"]["id"]
-    other = await rpc(server, "SendMessage", {"message": {**message, "parts": [{"text": "else"}]}})
+    other = await rpc(server, "SendMessage", {"message": {**message, "parts": [{"text": "else"}]}}, **key)
     assert other["error"]["code"] == -32602
+
+
+async def test_card_may_be_kept(server: Server) -> None:
+    first = await server.http.get("/.well-known/agent-card.json")
+    assert "max-age" in first.headers["cache-control"]
+    assert first.headers["last-modified"].endswith("GMT")
+    again = await server.http.get("/.well-known/agent-card.json", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+
+
+async def test_files_come_and_go_as_parts(server: Server) -> None:
+    picture = {"raw": "iVBORw0KGgo=", "mediaType": "image/png", "filename": "a.png"}
+    message = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": "See"}, picture]}
+    task = (await rpc(server, "SendMessage", {"message": message}, "echo"))["result"]["task"]
+    assert task["history"][0]["parts"] == [{"text": "See", "mediaType": "text/plain"}, picture]
+    message["parts"][1] = {"raw": "no base64!"}
+    assert (await rpc(server, "SendMessage", {"message": message}, "echo"))["error"]["code"] == -32602
 
 
 async def test_cancel_stops_the_run_and_subscribers_hear_it(server: Server) -> None:

@@ -87,10 +87,33 @@ def _block(part: Json) -> dict[str, Any]:
 
 
 def parts_of(message: Json) -> list[dict[str, Any]]:
-    """The parts of one of our messages."""
-    if text := text_of(message):
-        return [{"text": text}]
-    return []
+    """The parts of one of our messages: its text, then its pictures, sounds and files."""
+    content, text = message.get("content"), text_of(message)
+    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    files = [part for block in blocks if (part := _file_part(block))]
+    return [*([{"text": text, "mediaType": "text/plain"}] if text else []), *files]
+
+
+def _file_part(block: Json) -> dict[str, Any] | None:
+    if block.get("type") not in ("file", *_BLOCKS):
+        return None
+    part: dict[str, Any] = {"mediaType": str(block.get("mime_type") or "application/octet-stream")}
+    if name := block.get("filename"):
+        part["filename"] = str(name)
+    if isinstance(block.get("base64"), str):
+        return {"raw": block["base64"], **part}
+    return {"url": block["url"], **part} if isinstance(block.get("url"), str) else None
+
+
+def last_message(values: Any) -> Json | None:
+    """The agent's newest message since the user's; None if it has said nothing."""
+    messages = values.get("messages") if isinstance(values, Mapping) else None
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if not isinstance(message, Mapping) or message.get("type") == "human":
+            return None
+        if message.get("type") == "ai" and parts_of(message):
+            return message
+    return None
 
 
 def history_of(values: Any, begin: str | None, task_id: str, context_id: str) -> list[dict[str, Any]]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from stepwell.answers.typed import read_line
 from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.types import Assistant, PendingInterrupt, RequestKey
 from stepwell.errors import NotFoundError
-from stepwell.server.bridges.a2a.faults import INVALID_PARAMS, TASK_NOT_CANCELABLE, UNSUPPORTED_OPERATION, A2AFault
+from stepwell.server.bridges.a2a.faults import (
+    INVALID_PARAMS,
+    PUSH_NOT_SUPPORTED,
+    TASK_NOT_CANCELABLE,
+    UNSUPPORTED_OPERATION,
+    A2AFault,
+)
 from stepwell.server.bridges.a2a.messages import check_message, data_in, input_of, text_in
 from stepwell.server.bridges.a2a.streaming import stream_task
 from stepwell.server.bridges.a2a.tasks import GIVEN_UP, INPUT_REQUIRED, STATES, TERMINAL, Task, TaskId, Tasks, stamp
@@ -33,6 +36,8 @@ class Methods:
     turns: Turns
     assistant: Assistant
     headers: Mapping[str, str]
+    key: RequestKey | None = None
+    """The caller's own name for a request that starts something. The id of a message is none: clients use it again."""
 
     @property
     def tasks(self) -> Tasks:
@@ -131,7 +136,7 @@ class Methods:
             thread_id=context_id,
             keep=True,
             headers=self.headers,
-            key=self._key(message),
+            key=self.key,
         )
         return await self.tasks.of_run(turn.run)
 
@@ -153,7 +158,7 @@ class Methods:
         return task
 
     async def _answer(self, thread_id: str, questions: tuple[PendingInterrupt, ...], message: Json) -> Task:
-        turn = await self.turns.answer(thread_id, _answers(questions, message), headers=self.headers, key=self._key(message))
+        turn = await self.turns.answer(thread_id, _answers(questions, message), headers=self.headers, key=self.key)
         return await self.tasks.of_run(turn.run)
 
     async def _open_questions(self, thread_id: str) -> tuple[PendingInterrupt, ...]:
@@ -163,13 +168,6 @@ class Methods:
         services, owner = self.turns.services, self.turns.principal.owner
         store = services.persistence.store(owner)
         return await services.registry.input_fields(self.assistant.graph_id, owner, store)
-
-    def _key(self, message: Json) -> RequestKey:
-        """The same message again finds the run that it has started."""
-        place = f"a2a {self.assistant.assistant_id}\n".encode()
-        fingerprint = hashlib.sha256(place + orjson.dumps(message, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        name = hashlib.sha256(message["messageId"].encode()).hexdigest()
-        return RequestKey(self.turns.principal.owner, f"a2a-{name}", fingerprint)
 
 
 def _answers(questions: tuple[PendingInterrupt, ...], message: Json) -> dict[str, Any]:
@@ -199,8 +197,6 @@ def _configuration(params: Json) -> tuple[int | None, bool]:
     if not isinstance(given, Mapping):
         raise A2AFault(INVALID_PARAMS, "'configuration' must be an object.")
     if given.get("taskPushNotificationConfig"):
-        from stepwell.server.bridges.a2a.faults import PUSH_NOT_SUPPORTED
-
         raise A2AFault(PUSH_NOT_SUPPORTED, "This server sends no push notifications of A2A. Use SubscribeToTask or GetTask.")
     return _length(given), given.get("returnImmediately") is True
 

@@ -31,9 +31,19 @@ async def stream_task(tasks: Tasks, task: Task, history_length: int | None) -> A
                     begun.clear()  # an unfinished message is written again, so its first piece replaces what was sent of it
                 case Outcome():
                     ended = await tasks.after(task, each)
-                    if ended.state == COMPLETED and not begun and (artifacts := ended.wire(0).get("artifacts")):
-                        yield {"artifactUpdate": {**names, "artifact": artifacts[0], "append": False, "lastChunk": True}}
+                    if rest := _unsent(ended, begun):
+                        yield {"artifactUpdate": {**names, **rest, "lastChunk": True}}
                     yield {"statusUpdate": {**names, "status": ended.status()}}
+
+
+def _unsent(ended: Task, begun: set[str]) -> dict[str, Any] | None:
+    """What the answer has beside the text that was streamed: files, structured data, or all of it if nothing was."""
+    artifact = ended.artifact() if ended.state == COMPLETED else None
+    if artifact is None:
+        return None
+    streamed = artifact["artifactId"] in begun
+    parts = [part for part in artifact["parts"] if not (streamed and "text" in part)]
+    return {"artifact": {**artifact, "parts": parts}, "append": streamed} if parts else None
 
 
 def _now(tasks: Tasks) -> str:

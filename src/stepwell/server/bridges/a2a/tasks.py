@@ -19,7 +19,7 @@ from stepwell.database.records.types import Page
 from stepwell.database.types import PendingInterrupt, Run, Thread
 from stepwell.errors import NotFoundError
 from stepwell.server.bridges.a2a.faults import TASK_NOT_FOUND, A2AFault
-from stepwell.server.bridges.a2a.messages import history_of
+from stepwell.server.bridges.a2a.messages import history_of, last_message, parts_of
 from stepwell.server.bridges.turns import Outcome, Turn, Turns
 
 SUBMITTED, WORKING, COMPLETED = "TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"
@@ -68,7 +68,7 @@ class Task:
     def wire(self, history_length: int | None = None, *, with_artifacts: bool = True) -> dict[str, Any]:
         names = {"id": str(self.id), "contextId": self.id.thread_id}
         shown: dict[str, Any] = {**names, "status": self.status()}
-        if with_artifacts and self.state == COMPLETED and (artifact := self._artifact()):
+        if with_artifacts and self.state == COMPLETED and (artifact := self.artifact()):
             shown["artifacts"] = [artifact]
         if history_length != 0:
             history = history_of(self._values(), self._begin(), str(self.id), self.id.thread_id)
@@ -94,19 +94,20 @@ class Task:
         first = messages[0] if isinstance(messages, list) and messages else None
         return str(first["id"]) if isinstance(first, Mapping) and first.get("id") else None
 
-    def _artifact(self) -> dict[str, Any] | None:
+    def artifact(self) -> dict[str, Any] | None:
+        """The answer of a task that has ended well."""
         outcome = self.outcome
         if outcome is None:
             return None
-        if outcome.text:
-            parts: list[dict[str, Any]] = [{"text": outcome.text, "mediaType": "text/plain"}]
-            structured = outcome.values.get("structured_response") if isinstance(outcome.values, Mapping) else None
-            if structured is not None:
-                parts.append({"data": structured, "mediaType": "application/json"})
-            return artifact_of(outcome.message_id or self.run.run_id, parts)
-        if outcome.values is None or (isinstance(outcome.values, Mapping) and "messages" in outcome.values):
-            return None
-        return artifact_of(self.run.run_id, [{"data": outcome.values, "mediaType": "application/json"}])
+        values = outcome.values if isinstance(outcome.values, Mapping) else {}
+        message = last_message(values)
+        parts = parts_of(message) if message else []
+        if (structured := values.get("structured_response")) is not None:
+            parts.append({"data": structured, "mediaType": "application/json"})
+        if not parts and outcome.values is not None and "messages" not in values:
+            parts.append({"data": outcome.values, "mediaType": "application/json"})
+        name = str(message.get("id") or "") if message else ""
+        return artifact_of(name or self.run.run_id, parts) if parts else None
 
     def _message(self, parts: list[dict[str, Any]]) -> dict[str, Any]:
         names = {"messageId": f"{self.run.run_id}-status", "contextId": self.id.thread_id, "taskId": str(self.id)}
