@@ -36,6 +36,7 @@ from stepwell.server.parts import Services
 from stepwell.server.policy import routes_without_policy
 from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
+    a2a,
     access,
     account,
     assistants,
@@ -84,6 +85,7 @@ ROUTERS = (
     access.router,
     account.router,
     effects.router,
+    a2a.router,
     system.router,
 )
 
