@@ -45,6 +45,7 @@ from stepwell.server.routes import (
     crons,
     effects,
     knowledge,
+    mcp,
     model_load,
     rewind,
     runs,
@@ -84,6 +85,7 @@ ROUTERS = (
     access.router,
     account.router,
     effects.router,
+    mcp.router,
     system.router,
 )
 
