@@ -30,7 +30,6 @@ from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.login.principal import Principal
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import Metrics
-from stepwell.server.served_tools import ServedTool
 from stepwell.server.settings import ServerSettings
 from stepwell.server.sse import LiveStreams
 from stepwell.supervision import Supervisor
@@ -73,8 +72,6 @@ class ProductService:
     run_header: RunHeader | None = None
     answer_shapes: Mapping[str, FindFault] = MappingProxyType({})
     """Kind of question that its graphs ask -> a function that says what is wrong with an answer."""
-    served_tools: Sequence[ServedTool] = ()
-    """Tools for other programs, over MCP."""
     page_hosts: Sequence[str] = ()
     """Addresses that the page may contact besides this server."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -188,18 +189,39 @@ async def test_a_call_outlives_a_killed_server(tmp_path: Path) -> None:
         assert question["method"] == "elicitation/create"
         server.kill()
         server.start()
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as http:
-            async with http.stream("GET", "/mcp", headers={**headers, "Last-Event-ID": place}) as stream:
-                reply = {
-                    "jsonrpc": "2.0",
-                    "id": question["id"],
-                    "result": {"action": "accept", "content": {"decision": "approve"}},
-                }
-                assert (await http.post("/mcp", json=reply, headers=headers)).status_code == 202
-                assert (await http.post("/mcp", json=reply, headers=headers)).status_code == 202, "it may come twice"
-                told = [message async for _, message in events(stream)]
+        back = {**headers, "Last-Event-ID": place}
+        async with (
+            httpx.AsyncClient(base_url=server.url, timeout=60) as http,
+            http.stream("GET", "/mcp", headers=back) as stream,
+        ):
+            reply = {
+                "jsonrpc": "2.0",
+                "id": question["id"],
+                "result": {"action": "accept", "content": {"decision": "approve"}},
+            }
+            assert (await http.post("/mcp", json=reply, headers=headers)).status_code == 202
+            assert (await http.post("/mcp", json=reply, headers=headers)).status_code == 202, "it may come twice"
+            told = [message async for _, message in events(stream)]
     (answer,) = told
     assert (answer["id"], answer["result"]["content"][0]["text"]) == (7, "It is 3.")
+
+
+async def test_the_tools_of_research_check_claims_and_bundles(served: Server) -> None:
+    claims = [
+        {"text": "The well is 30 metres deep.", "quotes": ["The well is 30 metres deep."]},
+        {"text": "The well is 90 metres deep.", "quotes": ["The well is 30 metres deep."]},
+    ]
+    async with connected(served) as session:
+        checked = await session.call_tool("check_claims", {"claims": claims})
+        wrong = await session.call_tool("check_claims", {"claims": [{"text": "x"}]})
+        bundle = base64.b64encode(b"no bundle").decode()
+        verified = await session.call_tool("verify_bundle", {"bundle": bundle})
+        neither = await session.call_tool("verify_bundle", {})
+    assert checked.structuredContent is not None
+    assert [each["verdict"] for each in checked.structuredContent["claims"]] == ["verbatim", "contradicted"]
+    assert (wrong.isError, "quotes" in text_of(wrong)) == (True, True)
+    assert (verified.structuredContent or {})["ok"] is False
+    assert (neither.isError, text_of(neither)) == (True, "Send either 'thread_id' or 'bundle'.")
 
 
 async def test_the_same_call_sent_twice_runs_once(served: Server) -> None:

@@ -94,7 +94,7 @@ class Call:
 
     async def result(self, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         """The whole call as one message, for clients that read no streams. A question ends it."""
-        quiet = replace(self, session=Session(version=self.session.version), progress=None)
+        quiet = replace(self, session=replace(self.session, id=self.session.name), progress=None)
         return await quiet._last(quiet.messages(params, headers))
 
     async def _last(self, messages: AsyncGenerator[tuple[Place | None, dict[str, Any]]]) -> dict[str, Any]:
@@ -250,9 +250,9 @@ class Call:
 
 def call_key(principal: Principal, session: Session, message_id: RpcId) -> RequestKey | None:
     """The key by which any server finds the run of a call. Ids are unique within a session."""
-    if not session.id:
+    if not session.name:
         return None
-    return RequestKey(principal.owner, f"{_STREAM_PREFIX}:{session.id}:{orjson.dumps(message_id).decode()}", _STREAM_PREFIX)
+    return RequestKey(principal.owner, f"{_STREAM_PREFIX}:{session.name}:{orjson.dumps(message_id).decode()}", _STREAM_PREFIX)
 
 
 async def cancel_call(services: Services, principal: Principal, session: Session, message_id: Any) -> None:

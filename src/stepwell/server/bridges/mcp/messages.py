@@ -39,6 +39,11 @@ class Session:
     version: str = ASSUMED
 
     @property
+    def name(self) -> str:
+        """Which session it is, whatever its client can do."""
+        return self.id.split(".")[0]
+
+    @property
     def answers_forms(self) -> bool:
         return _FORM in self.id.split(".")[1:]
 

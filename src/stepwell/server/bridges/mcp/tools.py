@@ -16,6 +16,7 @@ from typing import Any
 from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.types import Assistant
 from stepwell.errors import StepwellError
+from stepwell.products import installed_products, load_part
 from stepwell.server.bridges.mcp.messages import INVALID_PARAMS, RpcError
 from stepwell.server.bridges.schemas import small_input_schema
 from stepwell.server.login.principal import Principal
@@ -42,7 +43,7 @@ async def assistant_tools(services: Services, principal: Principal) -> list[Assi
     page = Page(limit=_MOST, offset=0)
     found = await services.assistants.search(principal.owner, AssistantFilter(), page)
     served = [each for each in found if each.graph_id in services.registry.names]
-    taken = {tool.name for tool in product_tools(services)}
+    taken = {tool.name for tool in product_tools()}
     tools = []
     for assistant in sorted(served, key=lambda each: (each.created_at, each.assistant_id)):
         name = _tool_name(assistant.name)
@@ -53,9 +54,9 @@ async def assistant_tools(services: Services, principal: Principal) -> list[Assi
     return tools
 
 
-def product_tools(services: Services) -> list[ServedTool]:
+def product_tools() -> list[ServedTool]:
     """The tools that products bring."""
-    return [tool for product in services.products for tool in product.served_tools]
+    return [tool for product in installed_products() for tool in load_part(product, "served_tools") or ()]
 
 
 async def list_tools(services: Services, principal: Principal, cursor: Any) -> dict[str, Any]:
@@ -66,12 +67,12 @@ async def list_tools(services: Services, principal: Principal, cursor: Any) -> d
     listed = [each for each in described if each is not None]
     if start + _PAGE < len(tools):
         return {"tools": listed, "nextCursor": str(start + _PAGE)}
-    return {"tools": [*listed, *(_describe_product(tool) for tool in product_tools(services))]}
+    return {"tools": [*listed, *(_describe_product(tool) for tool in product_tools())]}
 
 
 async def find_tool(services: Services, principal: Principal, name: Any) -> AssistantTool | ServedTool:
     """A tool by its name."""
-    found: Sequence[AssistantTool | ServedTool] = [*product_tools(services), *await assistant_tools(services, principal)]
+    found: Sequence[AssistantTool | ServedTool] = [*product_tools(), *await assistant_tools(services, principal)]
     tool = next((each for each in found if each.name == name), None)
     if tool is None:
         known = ", ".join(each.name for each in found[:20])
