@@ -37,7 +37,8 @@ from stepwell.errors import (
 )
 from stepwell.server.bridges.mcp.elicitation import DeclinedError, form_of, read_reply
 from stepwell.server.bridges.mcp.messages import INVALID_PARAMS, RpcError, RpcId, Session, rpc_error, rpc_result
-from stepwell.server.bridges.mcp.tools import THREAD_ID, AssistantTool, find_tool
+from stepwell.server.bridges.mcp.tools import THREAD_ID, find_tool
+from stepwell.server.bridges.naming import NamedAssistant
 from stepwell.server.bridges.schemas import compact
 from stepwell.server.bridges.turns import Outcome, Restarted, ToolEnded, ToolStarted, Turn, Turns
 from stepwell.server.login.principal import Principal
@@ -210,7 +211,7 @@ class Call:
         reply = thread.metadata.get(REPLY)
         return str(reply.get("problem", "")) if isinstance(reply, Mapping) and reply.get("asked") == asked else None
 
-    async def _begin(self, tool: AssistantTool, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Turn, int]:
+    async def _begin(self, tool: NamedAssistant, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Turn, int]:
         """The turn of this call, and after which event it is followed. With nothing but a thread, the thread's newest run."""
         authorize(self.principal, "runs:create")
         turns = Turns(self.services, self.principal)
