@@ -1,7 +1,8 @@
 """The application: routes over services, inside the layers that every request passes.
 
 ```
-RequestLog > OpenAiErrors (below /v1) > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page > routes (policy, parse, one service, answer)
+RequestLog > OpenAiErrors > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page
+           > routes (policy, parse, one service, answer)
 ```
 `install_sign_in` adds the authenticator that policies use, and the sign-in routes. Creating an application does no work: the caller has
 opened the services, and closes them.

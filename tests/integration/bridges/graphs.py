@@ -12,6 +12,7 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from stepwell import create_deep_agent
+from stepwell.middleware.caller_tools import CallerToolsMiddleware
 from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
 from stepwell.testing import Asked, Reply, ScriptedModel, call, say
 
@@ -41,10 +42,18 @@ def _say_back(asked: Asked) -> Reply:
     return say(f"You said: {asked.messages[-1].text}{told} (after {len(before)})")
 
 
+def _weather(asked: Asked) -> Reply:
+    last = asked.messages[-1]
+    if last.type == "tool":
+        return say(f"It is {last.content}.")
+    return call("get_weather", city="Rome") if "get_weather" in asked.tool_names else say("I cannot know.")
+
+
 echo = create_deep_agent(ScriptedModel.answering(_say_back))
 agent = create_deep_agent(ScriptedModel.answering(_add), [add])
 careful = create_deep_agent(ScriptedModel.answering(_add), [add], interrupt_on={"add": True})
 curious = create_deep_agent(ScriptedModel.answering(_ask), middleware=[ClarifyWithHumanMiddleware()])
+open_handed = create_deep_agent(ScriptedModel.answering(_weather), [add], middleware=[CallerToolsMiddleware()])
 
 
 class Sum(TypedDict, total=False):

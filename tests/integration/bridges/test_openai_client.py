@@ -17,6 +17,11 @@ from tests.support.waiting import wait_until
 USER: Any = {"role": "user", "content": "hello"}
 PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
+WEATHER: Any = {
+    "type": "function",
+    "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
+}
+
 
 @pytest.fixture
 async def client(served: Server) -> AsyncIterator[AsyncOpenAI]:
@@ -107,6 +112,25 @@ async def test_a_question_is_text_and_the_next_message_its_answer(client: AsyncO
     assert answered == "It is 3."
 
 
+async def test_tools_of_the_caller_are_called_by_the_caller(client: AsyncOpenAI) -> None:
+    assert await ask(client, "open_handed", USER) == "I cannot know."
+    answer = await client.chat.completions.create(model="open_handed", messages=[USER], tools=[WEATHER])
+    (choice,) = answer.choices
+    assert choice.finish_reason == "tool_calls"
+    (wanted,) = choice.message.tool_calls or ()
+    assert wanted.type == "function"
+    assert (wanted.function.name, wanted.function.arguments) == ("get_weather", '{"city": "Rome"}')
+    result: Any = {"role": "tool", "tool_call_id": wanted.id, "content": "sunny"}
+    messages: Any = [USER, choice.message.model_dump(exclude_none=True), result]
+    assert await ask(client, "open_handed", *messages, tools=[WEATHER]) == "It is sunny."
+    chunks = await stream(client, "open_handed", USER, tools=[WEATHER])
+    assert chunks[-2].choices[0].delta.tool_calls[0].function.name == "get_weather"
+    assert chunks[-1].choices[0].finish_reason == "tool_calls"
+    clash: Any = {"type": "function", "function": {"name": "add"}}
+    with pytest.raises(openai.APIError, match="has a tool 'add' itself"):
+        await ask(client, "open_handed", USER, tools=[clash])
+
+
 async def test_errors_have_openais_form(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.NotFoundError) as unknown:
         await ask(client, "gpt-4o", USER)
@@ -114,7 +138,9 @@ async def test_errors_have_openais_form(client: AsyncOpenAI) -> None:
     for wrong, sentence in (
         ({"n": 2}, "'n' is 1"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "takes none from its caller"),
+        ({"tools": [WEATHER]}, "takes none from its caller"),
+        ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools"),
+        ({"tools": [WEATHER], "tool_choice": "required"}, "tool_choice"),
         ({"metadata": {"thread_id": "mine"}}, "UUID"),
     ):
         with pytest.raises(openai.BadRequestError, match=sentence):

@@ -40,7 +40,9 @@ async def complete(body: ChatRequest, request: Request, principal: Creator, serv
 
     conversation = await read_conversation(services, principal, body, request.headers)
     begun = await begin(Turns(services, principal), conversation, request.headers, key.of(principal))
-    completion = Completion(body, f"chatcmpl-{services.new_id()}", int(services.clock.now().timestamp()))
+    completion = Completion(
+        body, conversation.tool_names, f"chatcmpl-{services.new_id()}", int(services.clock.now().timestamp())
+    )
     if isinstance(begun, AskedAgain):
         if body.stream:
             return EventStream(completion.chunks_asked_again(begun), services.streams)

@@ -7,7 +7,7 @@ to call them; reasoning is told as `reasoning_content`, as DeepSeek and others d
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +17,11 @@ import orjson
 from stepwell.answers.typed import read_line, wording
 from stepwell.database.types import PendingInterrupt, RequestKey
 from stepwell.errors import AnswerShapeError, InvalidRequestError
+from stepwell.middleware.caller_tools import CALLER_TOOLS
 from stepwell.server.bridges.openai.errors import error_body
 from stepwell.server.bridges.openai.marks import mark
 from stepwell.server.bridges.openai.requests import ChatRequest, Conversation
+from stepwell.server.bridges.schemas import compact
 from stepwell.server.bridges.turns import Outcome, Restarted, TextPiece, ThoughtPiece, Turn, Turns
 from stepwell.server.sse import data_frame
 
@@ -49,7 +51,8 @@ async def begin(turns: Turns, conversation: Conversation, headers: Any, key: Req
     if not messages:
         raise InvalidRequestError("The last message is the assistant's. Send one of the user after it.")
     given = {"messages": messages}
-    return await turns.begin(conversation.assistant_id, given, thread_id=thread_id, headers=headers, key=key)
+    context = {CALLER_TOOLS: list(conversation.tools)} if conversation.tools else None
+    return await turns.begin(conversation.assistant_id, given, thread_id=thread_id, headers=headers, key=key, context=context)
 
 
 @dataclass
@@ -57,6 +60,8 @@ class Completion:
     """The response to one request."""
 
     request: ChatRequest
+    tool_names: Collection[str]
+    """The caller's tools."""
     completion_id: str
     created: int
     status: int = 200
@@ -69,7 +74,8 @@ class Completion:
         if outcome.status in ("failed", "stopped"):
             self.status = 500
             return orjson.dumps(error_body(outcome.error or STOPPED, 500, outcome.error_kind or "stopped"))
-        return orjson.dumps(self._completion(_text(turn, outcome), await _usage(turn), _place(turn, outcome)))
+        calls = self._calls(outcome)
+        return orjson.dumps(self._completion(_text(turn, outcome), await _usage(turn), _place(turn, outcome), calls))
 
     def asked_again(self, again: AskedAgain) -> bytes:
         return orjson.dumps(self._completion(again.text, _no_usage(), {"thread_id": again.thread_id}))
@@ -102,7 +108,10 @@ class Completion:
         if outcome.status == "asks":
             told = self.written.add("the question", _question(turn, outcome))
             yield self._chunk({"content": told})
-        yield self._chunk({}, "stop", **_place(turn, outcome))
+        calls = self._calls(outcome)
+        if calls:
+            yield self._chunk({"tool_calls": [{"index": number, **call} for number, call in enumerate(calls)]})
+        yield self._chunk({}, "tool_calls" if calls else "stop", **_place(turn, outcome))
         if self.request.stream_options and self.request.stream_options.include_usage:
             yield data_frame(orjson.dumps({**self._head("chat.completion.chunk"), "choices": [], "usage": await _usage(turn)}))
 
@@ -111,9 +120,21 @@ class Completion:
         more = {"metadata": place} if place else {}
         return data_frame(orjson.dumps({**self._head("chat.completion.chunk"), "choices": [choice], **more}))
 
-    def _completion(self, text: str, usage: dict[str, int], place: dict[str, str]) -> dict[str, Any]:
-        message = {"role": "assistant", "content": text, "refusal": None}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+    def _calls(self, outcome: Outcome) -> list[dict[str, Any]]:
+        """The calls of the caller's tools with which the run has ended."""
+        messages = outcome.values.get("messages") if isinstance(outcome.values, dict) else None
+        last = messages[-1] if self.tool_names and isinstance(messages, list) and messages else {}
+        return [
+            {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": compact(call["args"])}}
+            for call in last.get("tool_calls") or ()
+            if call["name"] in self.tool_names
+        ]
+
+    def _completion(
+        self, text: str, usage: dict[str, int], place: dict[str, str], calls: Sequence[dict[str, Any]] = ()
+    ) -> dict[str, Any]:
+        message = {"role": "assistant", "content": text, "refusal": None, **({"tool_calls": calls} if calls else {})}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "tool_calls" if calls else "stop"}
         more = {"metadata": place} if place else {}
         return {**self._head("chat.completion"), "choices": [choice], "usage": usage, **more}
 

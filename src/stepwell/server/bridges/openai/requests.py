@@ -36,6 +36,23 @@ class ChatMessage(BaseModel):
     tool_call_id: Annotated[str, Field(max_length=256)] | None = None
 
 
+class CallerFunction(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
+    description: Annotated[str, Field(max_length=10_000)] | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class CallerTool(BaseModel):
+    """A function that the caller carries out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    type: Literal["function"]
+    function: CallerFunction
+
+
 class StreamOptions(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
@@ -51,7 +68,7 @@ class ChatRequest(BaseModel):
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=10_000)]
     stream: bool = False
     stream_options: StreamOptions | None = None
-    tools: list[dict[str, Any]] | None = None
+    tools: Annotated[list[CallerTool], Field(max_length=128)] | None = None
     tool_choice: Any = None
     n: int | None = None
     response_format: dict[str, Any] | None = None
@@ -69,6 +86,12 @@ class Conversation:
     """The thread that the client names."""
     waiting_id: str | None = None
     """The thread that the last question names, if the last message may be its answer."""
+    tools: Sequence[Json] = ()
+    """Functions that the caller carries out, in OpenAI's form."""
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        return frozenset(tool["function"]["name"] for tool in self.tools)
 
     @property
     def last(self) -> str:
@@ -89,11 +112,18 @@ async def read_conversation(
     _refuse_what_would_be_ignored(body)
     model = await find_model(services, principal, body.model)
     messages = [_message(each) for each in body.messages]
+    tools = [] if body.tool_choice == "none" else _read_tools(body)
+    if tools and not await services.registry.takes_caller_tools(model.assistant.graph_id, principal.owner):
+        raise InvalidRequestError(
+            f"The model '{body.model}' is an assistant with tools of its own, and takes none from its caller. Leave 'tools' out, send "
+            '"tool_choice": "none", or build the agent with CallerToolsMiddleware.'
+        )
     return Conversation(
         model.assistant.assistant_id,
         [_unmarked(each) for each in messages],
         _named_thread(body, headers),
         _waiting_thread(messages),
+        tools,
     )
 
 
@@ -131,11 +161,12 @@ def _refuse_what_would_be_ignored(body: ChatRequest) -> None:
         )
     if body.modalities and body.modalities != ["text"]:
         raise InvalidRequestError("'modalities' is [\"text\"]: assistants answer with text.")
-    if body.tools and body.tool_choice != "none":
-        raise InvalidRequestError(
-            f"The model '{body.model}' is an assistant with tools of its own, and takes none from its caller. Leave 'tools' out, or send "
-            '"tool_choice": "none".'
-        )
+
+
+def _read_tools(body: ChatRequest) -> list[Json]:
+    if body.tools and body.tool_choice not in (None, "auto"):
+        raise InvalidRequestError('\'tool_choice\' is "auto" or "none": the assistant decides which tools it needs.')
+    return [tool.model_dump(exclude_none=True) for tool in body.tools or ()]
 
 
 def _message(message: ChatMessage) -> Json:
