@@ -178,10 +178,12 @@ async def test_a_cancelled_call_stops_its_run(served: Server) -> None:
         assert run["status"] == "interrupted"
 
 
-async def test_a_call_outlives_a_killed_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+async def test_a_call_outlives_a_killed_server(tmp_path: Path, database: str, request: pytest.FixtureRequest) -> None:
     """The server dies while its question is on the screen; the answer and the rest of the stream go to the next one."""
+    options = ["--database-url", request.getfixturevalue("postgres_url")] if database == "postgres" else []
     call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "careful", "arguments": HELLO}}
-    with serve(tmp_path, graphs=HERE / "langgraph.json") as server:
+    with serve(tmp_path, *options, graphs=HERE / "langgraph.json") as server:
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as http:
             headers = await began(http, {"elicitation": {}})
             async with http.stream("POST", "/mcp", json=call, headers=headers) as stream:
