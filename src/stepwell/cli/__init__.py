@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from stepwell.cli import arguments as serving
+from stepwell.cli.acp import arguments as acp
 from stepwell.cli.chat import arguments as chat
 from stepwell.cli.operator import arguments as operator
 from stepwell.errors import ConfigurationError, StepwellError
@@ -23,7 +24,7 @@ from stepwell.terminal.commands import Commands, UsageError
 from stepwell.terminal.parsing import Parser
 
 _OURS = "Stepwell itself"
-_RUN_AGENTS = ("chat", "research")
+_RUN_AGENTS = ("chat", "research", "acp")
 """Commands that may call a model in this process."""
 
 
@@ -90,6 +91,7 @@ def make_parser(products: Iterable[Product]) -> argparse.ArgumentParser:
         if product.commands:
             _add_commands(product, _Commands(subparsers, f"the product '{product.name}'", owners))
     serving.add_commands(ours)
+    acp.add_commands(ours)
     operator.add_commands(ours)
     return parser
 

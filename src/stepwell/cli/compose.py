@@ -23,18 +23,23 @@ from stepwell.clock import Clock
 from stepwell.database.persistence import Persistence
 from stepwell.database.sqlite.disk_space import MB
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.store.items import StoreRules
 from stepwell.models import DEFAULT_LOCAL_MODEL
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.private_files import close_to_others
 from stepwell.products import installed_products, load_part, payable_graphs
 from stepwell.research.evidence.policy.file import load_policy
+from stepwell.runs.crons.scheduler import CronScheduler
 from stepwell.runs.engine import MOST_AT_ONCE
 from stepwell.runs.graphs.langgraph_json import LanggraphProject, read_langgraph_json
+from stepwell.runs.graphs.project.store import make_index
 from stepwell.runs.graphs.project.webhooks import fill_headers
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.runs.telemetry import open_telemetry
-from stepwell.runs.upkeep.housekeeping import Housekeeping, RetentionRules
+from stepwell.runs.upkeep.expiry import Expiry
+from stepwell.runs.upkeep.housekeeping import SWEEP_S, Housekeeping, Repeated, RetentionRules
+from stepwell.runs.upkeep.reindexing import Reindexing
 from stepwell.runs.upkeep.retention import Retention
 from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
@@ -125,6 +130,8 @@ async def open_server(
         project = narrowed(project, asks_who=server_settings.asks_who)
     close_to_others(settings.data_folder)  # an earlier version may have left it readable to others; new folders are private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
+    if graphs.project:
+        persistence.store_rules = await asyncio.to_thread(_make_store_rules, graphs.project, settings)
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
         stack.push_async_callback(telemetry.close)
@@ -141,6 +148,7 @@ async def open_server(
             watchers=[telemetry],
             metrics=metrics,
             knowledge=_make_knowledge_aid(settings, persistence.clock),
+            thread_rule=graphs.project.retention if graphs.project else None,
             concurrency=MOST_AT_ONCE if concurrency is None else concurrency,
         )
         services = await stack.enter_async_context(open_services(parts, before_driving))
@@ -155,9 +163,17 @@ async def open_server(
             )
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
+        if persistence.store_rules.index:
+            await stack.enter_async_context(Reindexing(persistence, services.supervisor))
+        await stack.enter_async_context(_make_scheduler(services))
         app = create_app(services, server_settings, project=project)
         app.state.request_state = await stack.enter_async_context(open_app(project.app))
         yield OpenServer(app, services)
+
+
+def _make_store_rules(project: LanggraphProject, settings: Settings) -> StoreRules:
+    spec = project.store
+    return StoreRules(make_index(spec.index, project.folder, settings) if spec.index else None, spec.ttl)
 
 
 def _make_persistence(
@@ -225,14 +241,29 @@ def _make_knowledge_aid(settings: Settings, clock: Clock) -> KnowledgeAid:
 
 
 def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
-    """Deletes expired rows; deletes old threads and checkpoints only if the operator has set retention limits."""
+    """Deletes what has expired; deletes old threads and checkpoints only if the operator has set retention limits."""
     maintenance = services.persistence.maintenance
-    days = settings.retention_days
+    days, rule = settings.retention_days, services.parts.thread_rule
     rules = RetentionRules(None if days is None else timedelta(days=days), settings.retention_checkpoints)
-    if rules.empty:
-        return Housekeeping(maintenance, supervisor=services.supervisor)
     retention = Retention(maintenance, services.registry, services.persistence.saver(), services.clock)
-    return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
+    expiry = Expiry(maintenance, retention, rule)
+    more = [Repeated("thread expiry", expiry.apply_own, SWEEP_S)]
+    if rule:
+        more.append(Repeated("thread retention", expiry.apply_rule, rule.sweep_s))
+    retain = None if rules.empty else lambda: retention.apply(rules)
+    return Housekeeping(maintenance, retain, more=more, supervisor=services.supervisor)
+
+
+def _make_scheduler(services: Services) -> CronScheduler:
+    persistence = services.persistence
+    return CronScheduler(
+        persistence.crons,
+        services.engine,
+        persistence.access,
+        services.clock,
+        leads=persistence.maintenance.leads,
+        supervisor=services.supervisor,
+    )
 
 
 def _local_models(settings: Settings) -> LocalModels:

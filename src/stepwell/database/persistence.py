@@ -19,6 +19,8 @@ from langgraph.store.base import BaseStore
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.access import all_of, owned_by
 from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.checkpoints.sizes import measure_thread
+from stepwell.database.crons import CronTable
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
 from stepwell.database.events.log import EventLog
@@ -32,7 +34,7 @@ from stepwell.database.records.runs import read_result
 from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
-from stepwell.database.store.items import SqlStore
+from stepwell.database.store.items import SqlStore, StoreRules
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.database.webhooks import WebhookOutbox
@@ -75,6 +77,8 @@ class Persistence(ABC):
     database: SqlDatabase
     counts: SharedCounts
     """Counters for the limits that all servers share."""
+    store_rules: StoreRules = StoreRules()
+    """How items of the store are found and when they expire. Set it before the first store is made."""
 
     def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()
@@ -104,6 +108,7 @@ class Persistence(ABC):
             database, self.records, self.events, self._clock, new_id=self._new_id, lease_s=self._lease_s
         )
         self.webhooks = WebhookOutbox(database)
+        self.crons = CronTable(database, self._clock)
 
     def saver(self, lease: Lease | None = None, steering: SqlSteering | None = None) -> BaseCheckpointSaver[Any]:
         return SqlSaver(self.database, lease, clock=self._clock, steering=steering)
@@ -115,7 +120,11 @@ class Persistence(ABC):
         return SqlSharedSpending(self.database, run)
 
     def store(self, owner: str) -> BaseStore:
-        return SqlStore(self.database, owner, self._clock)
+        return SqlStore(self.database, owner, self._clock, ttl=self.store_rules.ttl, index=self.store_rules.index)
+
+    async def storage(self, thread_id: str) -> dict[str, Any]:
+        """The space that a thread's checkpoints take, by kind and by channel."""
+        return await self.database.read(lambda connection: measure_thread(connection, thread_id), patient=True)
 
     def effects(self, lease: Lease) -> SqlEffects:
         return SqlEffects(self.database, lease, self._clock)

@@ -48,6 +48,8 @@ class ProductTables:
     """Gets the thread's id and that of its copy, in the transaction that makes the copy."""
     detach: Callable[[Connection, str], None] | None = None
     """Gets the id of the thread that is deleted in this transaction."""
+    spared: str | None = None
+    """An SQL condition on a row of `threads`. Threads that fulfil it are not deleted when they have expired; a person may delete them."""
     export: Callable[[SqlDatabase, str], AsyncIterator[Mapping[str, Any]]] | None = None
     """Gets a thread's id. Each line has a `kind`."""
 

@@ -61,6 +61,19 @@ class PendingInterrupt:
     """The subagent that asks; `None` for the agent itself."""
 
 
+TtlStrategy = Literal["delete", "keep_latest"]
+
+
+@dataclass(frozen=True)
+class ThreadTtl:
+    """How long a thread lives without being used. `keep_latest` deletes only its history."""
+
+    strategy: TtlStrategy
+    minutes: float | None
+    """None takes a thread's time to live away."""
+    expires_at: datetime | None = None
+
+
 @dataclass(frozen=True)
 class Thread:
     """A conversation. `values` and `interrupts` are those of the last finished run."""
@@ -76,6 +89,8 @@ class Thread:
     values: Json | None = None
     interrupts: Sequence[PendingInterrupt] = ()
     error: Json | None = None
+    ttl: ThreadTtl | None = None
+    """Its own time to live. It is read only if asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +127,8 @@ class RunRequest(RunFields):
     resume: Json | None = None
     delete_thread_after: bool = False
     """Whether this is a stateless run, whose thread is deleted when the run ends."""
+    keep_if_asked: bool = False
+    """Whether such a thread stays, like any other, if the run ends with a question."""
     cancel_on_disconnect: bool = False
     counts_for: str | None = None
     """The thread that the usage of a side question counts for. Never taken from a caller."""

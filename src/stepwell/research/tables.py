@@ -46,6 +46,7 @@ TABLES = ProductTables(
     "research",
     "stepwell.research.schema",
     of_thread=(Kept("evidence", size="length(content)"), Kept("trail", size="length(line)")),
+    spared="EXISTS (SELECT 1 FROM trail WHERE trail.thread_id = threads.thread_id)",
     copied=("trail", "evidence"),  # answers on a copied thread rely on its earlier research, plans and audits
     export=export_evidence,
 )

@@ -31,7 +31,17 @@ from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.records.types import Page
 from stepwell.database.sent_messages import SentMessage, input_of
 from stepwell.database.shared_spending import note_agent
-from stepwell.database.types import SYSTEM, BackgroundTask, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
+from stepwell.database.types import (
+    SYSTEM,
+    Assistant,
+    BackgroundTask,
+    CancelAction,
+    Lease,
+    RequestKey,
+    Run,
+    RunEvent,
+    RunOutcome,
+)
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StepwellError, StorageUnavailableError
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.middleware.run_modes import mode_of
@@ -43,6 +53,7 @@ from stepwell.runs.graphs.inputs import input_fault
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
+from stepwell.sql import Connection
 from stepwell.state import wire
 from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty, Supervisor, stop
@@ -198,6 +209,13 @@ class Engine:
             return before
         return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders], key)
 
+    async def start_scheduled(
+        self, owner: str, order: RunOrder, grants: object, claim: Callable[[Connection, Run], bool]
+    ) -> Admitted | None:
+        """Admit a run of a schedule if `claim` settles its slot, in the same transaction. None if the slot was settled already."""
+        wanted = await self._admission(owner, order, grants)
+        return await self._persistence.queue.admit_if(wanted, lambda connection: claim(connection, wanted.run))
+
     async def steer(
         self, owner: str | None, thread_id: str, run_id: str, message: SteeringMessage, grants: object = None
     ) -> SentMessage:
@@ -255,8 +273,13 @@ class Engine:
         before = await self._persistence.queue.recall(key) if key else None
         return before[0] if before else None
 
-    async def _admission(self, owner: str | None, order: RunOrder, grants: object) -> Admission:
-        order = _from_caller(owner, order)
+    async def check_order(self, owner: str, order: RunOrder) -> Assistant:
+        """Check an order for a later run as far as possible now, without gates. Returns its assistant."""
+        assistant = await self._check_order(owner, order)
+        make_admission(order, assistant, run_id="", thread_id="", owner=owner, now=self._clock.now())
+        return assistant
+
+    async def _check_order(self, owner: str | None, order: RunOrder) -> Assistant:
         if order.webhook:
             check_webhook_url(order.webhook, self._options.webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
@@ -267,6 +290,11 @@ class Engine:
                 "It is a background subagent: its agent starts it. Write to a task's thread as its agent.",
             )
         await self._check_input(owner, assistant.graph_id, order)
+        return assistant
+
+    async def _admission(self, owner: str | None, order: RunOrder, grants: object) -> Admission:
+        order = _from_caller(owner, order)
+        assistant = await self._check_order(owner, order)
         arrival = Arrival(
             caller=owner,
             owner=str(owner) if owner is not None else await self._owner_of(order.thread_id),

@@ -48,13 +48,16 @@ class RunOrder(RunFields):
     checkpoint_id: str | None = None
     multitask_strategy: MultitaskStrategy = "enqueue"
     if_not_exists: Literal["create", "reject"] = "reject"
-    on_completion: Literal["delete", "keep"] = "delete"
+    on_completion: Literal["delete", "keep", "keep_if_asked"] = "delete"
+    """What becomes of a stateless run's thread. `keep_if_asked` keeps it only if the run ends with a question."""
     on_disconnect: Literal["cancel", "continue"] = "continue"
     after_seconds: float = 0
     counts_for: str | None = None
     """See `RunRequest.counts_for`."""
     rewinds: bool = False
     """Whether the input is an order to take turns back (`rewinding`). Never taken from a caller."""
+    cron_id: str | None = None
+    """The cron that starts the run. Never taken from a caller."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ def make_admission(
     place = place or Place()
     if order.rewinds:
         place = replace(place, pinned={**place.pinned, REWINDS: True})
+    if order.cron_id is not None:
+        place = replace(place, pinned={**place.pinned, "cron_id": order.cron_id})
     stateless = order.thread_id is None
     command = dict(order.command or {})
     answers = _answers(command.pop("resume", None), refuse_bare=refuse_bare)
@@ -109,7 +114,7 @@ def make_admission(
         title=title_of(order.input),
         max_active=max_active,
         steering=_steering(order, answers) if order.multitask_strategy == STEER else (),
-        temporary_thread=stateless and order.on_completion == "delete",
+        temporary_thread=stateless and order.on_completion != "keep",
         given=frozenset((*(order.context or order.config.get("configurable") or ()), *place.pinned)),
         tenant=place.tenant or f"owner:{owner}",
         max_of_tenant=place.max_runs,
@@ -189,7 +194,8 @@ def _request(
     return RunRequest(
         assistant.assistant_id,
         assistant.graph_id,
-        delete_thread_after=stateless and order.on_completion == "delete",
+        delete_thread_after=stateless and order.on_completion != "keep",
+        keep_if_asked=stateless and order.on_completion == "keep_if_asked",
         cancel_on_disconnect=order.on_disconnect == "cancel",
         counts_for=order.counts_for,
         **{**order.shared(), **changed},

@@ -19,6 +19,7 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.types import SYSTEM
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.assistants import Assistants
+from stepwell.runs.crons.operations import Crons
 from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.threads.operations import Threads
 from stepwell.server.monitoring.run_log import RunLog
@@ -58,10 +59,11 @@ async def open_services(parts: Parts, before_driving: Callable[[], None] = lambd
             watchers=(RunLog(), parts.metrics.runs, *parts.watchers),
             supervisor=supervisor,
         )
-        threads = Threads(persistence, registry, parts.clock, parts.new_id)
+        threads = Threads(persistence, registry, parts.clock, parts.new_id, parts.thread_rule)
+        crons = Crons(persistence.crons, engine, assistants, parts.clock, parts.new_id)
         before_driving()
         async with engine:
-            services = Services(parts, assistants, threads, engine, supervisor, parts.clock.now(), products)
+            services = Services(parts, assistants, threads, engine, crons, supervisor, parts.clock.now(), products)
             parts.metrics.watch(persistence.maintenance, streams=lambda: len(services.streams), driving=lambda: engine.driving)
             parts.metrics.watch_duties(supervisor)
             try:

@@ -45,7 +45,7 @@ def describe_server() -> dict[str, Any]:
         "langgraph_py_version": version("langgraph"),
         "flags": {
             "assistants": True,
-            "crons": False,
+            "crons": True,
             "langsmith": False,
             "langsmith_tracing_replicas": False,
             "strict_resume": True,

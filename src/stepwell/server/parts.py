@@ -20,7 +20,9 @@ from stepwell.backends.objects.grants import NO_ROOTS, Grants
 from stepwell.clock import Clock
 from stepwell.database.persistence import Persistence
 from stepwell.database.types import Run
+from stepwell.database.upkeep.expiry import ThreadRule
 from stepwell.runs.assistants import Assistants
+from stepwell.runs.crons.operations import Crons
 from stepwell.runs.engine import MOST_AT_ONCE, Engine, RunWatcher
 from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -106,6 +108,8 @@ class Parts:
     metrics: Metrics = field(default_factory=Metrics)
     knowledge: KnowledgeAid | None = None
     """If None, browsers get neither an embedder nor web pages for their knowledge."""
+    thread_rule: ThreadRule | None = None
+    """How long threads live that have no time of their own; None means for ever."""
     concurrency: int = MOST_AT_ONCE
     """How many runs this process executes at once; 0 leaves them to other processes."""
 
@@ -118,6 +122,7 @@ class Services:
     assistants: Assistants
     threads: Threads
     engine: Engine
+    crons: Crons
     supervisor: Supervisor
     """Tasks that run as long as the server does."""
     started_at: datetime

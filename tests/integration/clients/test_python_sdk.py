@@ -21,7 +21,6 @@ LONG = {"count": 1000, "seconds": 0.02}
 NOT_DRIVEN = {
     "threads": {"stream"},  # a protocol of its own: test_thread_stream.py
 }
-"""Beside these, `client.crons` as a whole: the server has no schedules, and says so (tests/integration/server/test_problems.py)."""
 
 
 class Recording:
@@ -169,3 +168,20 @@ def test_the_client_without_asyncio_does_the_same(url: str) -> None:
         assert client.assistants.search(graph_id="echo")[0]["graph_id"] == "echo"
         client.store.put_item(["sync"], "k", {"v": 1})
         assert client.store.get_item(["sync"], "k")["value"] == {"v": 1}
+
+
+async def test_every_call_of_crons(client: LangGraphClient) -> None:
+    crons: Any = Recording(client.crons)
+    team = str(uuid.uuid4())
+    thread_id = (await client.threads.create())["thread_id"]
+    made = await crons.create("nested", schedule="0 0 1 1 *", timezone="Europe/Berlin", input=HI, metadata={"team": team})
+    on_thread = await crons.create_for_thread(thread_id, "nested", schedule="@yearly", input=HI, metadata={"team": team})
+    found = await crons.search(metadata={"team": team}, sort_by="created_at", sort_order="asc")
+    assert [each["cron_id"] for each in found] == [made["cron_id"], on_thread["cron_id"]]
+    assert await crons.count(metadata={"team": team}) == 2
+    assert await crons.count(thread_id=thread_id) == 1
+    assert (await crons.update(made["cron_id"], enabled=False))["next_run_date"] is None
+    for each in found:
+        await crons.delete(each["cron_id"])
+    assert await crons.count(metadata={"team": team}) == 0
+    crons.assert_complete("crons")

@@ -31,8 +31,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
         ("POST", f"/threads/{NO_THREAD}/runs/{NO_THREAD}/cancel", 404, NO_THREAD),
         ("GET", "/store/items?namespace=a..b&key=k", 422, "namespace"),
         ("DELETE", "/threads/42", 422, "thread_id: must be a UUID"),
-        ("GET", "/runs/crons", 404, "schedule"),
-        ("POST", "/runs/crons/search", 404, "schedule"),
+        ("GET", f"/runs/crons/{NO_THREAD}", 404, NO_THREAD),
+        ("GET", f"/runs/crons/{NO_THREAD}/slots", 404, NO_THREAD),
+        ("DELETE", "/runs/crons/42", 422, "cron_id: must be a UUID"),
     ],
 )
 async def test_a_refusal_names_the_thing(shared_server: Server, method: str, path: str, status: int, word: str) -> None:

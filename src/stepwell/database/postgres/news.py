@@ -6,6 +6,7 @@
 | `run <id>` | a run has ended, or is deleted | those waiting for it look |
 | `cancel <id>` | a running run is to be stopped | it is stopped, if it is driven here |
 | `work` | a run may have become claimable | workers look |
+| `crons` | a cron was made or changed | the process that starts scheduled runs looks |
 | `leads` | (not sent) this process leads from now on, or no longer | it maintains the database |
 | `all` | anything may have changed | everybody looks |
 | `newer` | (not sent) a newer version has changed the tables | this process stops and listens no more |

@@ -182,7 +182,10 @@ class PostgresPersistence(Persistence):
                 hearing.add_done_callback(self._heard)
             case "steer":
                 self.queue.hear_of_message(name)
+            case "crons":
+                self.crons.hear_of_change()
             case "all":
+                self.crons.hear_of_change()
                 self.queue.hear_of_message(None)
                 self.queue.hear_of_work()
                 self.queue.hear_of_end(None)

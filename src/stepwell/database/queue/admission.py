@@ -236,4 +236,5 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
 
 
 def _title(admission: Admission) -> dict[str, str]:
-    return {} if admission.title is None or admission.temporary_thread else {"title": admission.title}
+    unlisted = admission.temporary_thread and not admission.run.request.keep_if_asked
+    return {} if admission.title is None or unlisted else {"title": admission.title}

@@ -152,6 +152,22 @@ class RunQueue:
         self._changed.set()
         return admitted
 
+    async def admit_if(self, wanted: Admission, claim: Callable[[Connection], bool]) -> Admitted | None:
+        """Admit a run if `claim` returns True, in the same transaction: both are stored, or neither."""
+        self._database.require_room()
+        now = self._now()
+
+        def work(connection: Connection) -> tuple[Admitted | None, list[Run], list[RunEvent]]:
+            if not claim(connection):
+                return None, [], []
+            admitted, to_stop = admission.admit(connection, wanted, now)
+            return admitted, *_cancel(connection, to_stop, "replaced by a newer run", now)
+
+        admitted, stopped, events = await self._database.write(work)
+        self._tell_stopped(stopped, events)
+        self._changed.set()
+        return admitted
+
     async def recall(self, key: RequestKey) -> list[Admitted] | None:
         """The runs that a key has started; `None` if the key is new. `RequestKeyError` if the request differs, `NotFoundError` if one of
         the runs is deleted."""

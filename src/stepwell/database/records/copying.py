@@ -47,7 +47,7 @@ def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float,
     names = {"old": thread_id, "new": new_id, "now": now, "owner": owner}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_INTERRUPTS, names)
-    for table in ("checkpoints", "writes", "file_journal", "file_images"):
+    for table in ("checkpoints", "writes", "file_journal", "file_images", "thread_ttls"):
         _copy_rows(connection, table, names)
     for tables in installed_tables():
         for table in tables.copied:

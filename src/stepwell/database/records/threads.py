@@ -8,14 +8,14 @@ from itertools import islice
 from typing import Any, Literal
 
 from stepwell.database.callers import stamped
-from stepwell.database.records import copying, request_keys, thread_state
+from stepwell.database.records import copying, request_keys, thread_state, ttls
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
 from stepwell.database.records.searching import Clause, Leaf, Order, all_of, contains, holds, leaves_of, order_by, owned_by
 from stepwell.database.records.thread_state import keep_values, read_values
 from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
-from stepwell.database.types import Document, Lease, PendingInterrupt, RequestKey, Thread, ThreadStatus
+from stepwell.database.types import Document, Lease, PendingInterrupt, RequestKey, Thread, ThreadStatus, ThreadTtl
 from stepwell.errors import AlreadyExistsError, NotFoundError
 from stepwell.sql import Connection, Row
 
@@ -52,6 +52,8 @@ class ThreadRecords(RecordsPart):
             if found is None:
                 refuse_if_erasing(connection, thread.thread_id)
                 _insert(connection, thread)
+                if thread.ttl:
+                    ttls.set_ttl(connection, thread.thread_id, thread.ttl, now)
                 if key:
                     request_keys.remember(connection, key, [thread.thread_id], now)
                 return thread
@@ -61,12 +63,15 @@ class ThreadRecords(RecordsPart):
 
         return await self._database.write(work)
 
-    async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
+    async def get_thread(
+        self, owner: str | None, thread_id: str, *, with_values: bool = True, with_ttl: bool = False
+    ) -> Thread:
         """Values may be large and slow to read: leave them out if you don't need them (they are `None` then)."""
 
         def work(connection: Connection) -> Thread:
             row = owned_thread(connection, owner, thread_id)
-            return _whole(connection, row) if with_values else thread_from_row(row, None)
+            thread = _whole(connection, row) if with_values else thread_from_row(row, None)
+            return replace(thread, ttl=ttls.read_ttl(connection, thread_id)) if with_ttl else thread
 
         return await self._database.read(work)
 
@@ -78,6 +83,16 @@ class ThreadRecords(RecordsPart):
             return _whole(connection, _merge_metadata(connection, thread_id, metadata, now))
 
         return await self._database.write(work)
+
+    async def set_thread_ttl(self, owner: str | None, thread_id: str, ttl: ThreadTtl) -> None:
+        """Let the thread expire some time after its last use, or no longer if the ttl has no minutes."""
+        now = to_time(self._clock.now())
+
+        def work(connection: Connection) -> None:
+            owned_thread(connection, owner, thread_id)
+            ttls.set_ttl(connection, thread_id, ttl, now)
+
+        await self._database.write(work)
 
     async def save_thread_state(
         self, lease: Lease, *, values: bytes | Document, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
@@ -156,6 +171,20 @@ class ThreadRecords(RecordsPart):
 
         await self._database.write(work, frees=True)
         await self._erase([thread_id])
+
+    async def runs_in_the_way(self, owner: str | None, thread_id: str) -> list[str]:
+        """The open runs of a thread and of its background tasks, newest first."""
+
+        def work(connection: Connection) -> list[str]:
+            owned_thread(connection, owner, thread_id)
+            rows = connection.execute(
+                "SELECT run_id FROM runs WHERE status IN ('pending', 'running') AND (thread_id = :thread OR thread_id IN"
+                " (SELECT task_id FROM background_tasks WHERE parent_thread_id = :thread)) ORDER BY number DESC",
+                {"thread": thread_id},
+            )
+            return [row["run_id"] for row in rows]
+
+        return await self._database.read(work)
 
     async def delete_expired_threads(self, limit: int = 100) -> list[str]:
         """Erase threads that were only kept for a while, such as those of stateless runs. Returns their ids; if there are `limit` of them,

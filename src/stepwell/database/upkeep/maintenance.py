@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
@@ -18,9 +19,10 @@ from stepwell.database.events.log import EventLog
 from stepwell.database.queue.types import LEASE_S
 from stepwell.database.records import erasing
 from stepwell.database.records.repository import Repository
-from stepwell.database.rows import loads, to_time
+from stepwell.database.rows import from_time, loads, to_time
 from stepwell.database.store.statements import sweep_expired
-from stepwell.database.upkeep import trimming
+from stepwell.database.types import TtlStrategy
+from stepwell.database.upkeep import expiry, trimming
 from stepwell.database.upkeep.compaction import Graph, compact_at_rest
 from stepwell.database.upkeep.trimming import AT_REST, is_at_rest
 from stepwell.sql import Connection
@@ -167,6 +169,39 @@ class Maintenance:
         `ConfigurationError` if that would lose something: a value whose class or channel only an absent graph knows.
         """
         return await compact_at_rest(self._database, self._clock, thread_id, keep_last, graph=graph, serde=serde)
+
+    async def expired_by_own_ttl(self) -> list[expiry.Expired]:
+        """Threads whose own time to live is over. Call again until there are none. Asks for nothing else if no thread has one."""
+        now = self._now()
+        if not await self._database.read(lambda connection: expiry.has_own_ttls_due(connection, now)):
+            return []
+        return await self._database.write(lambda connection: expiry.own_ttls_due(connection, now))
+
+    async def rule_since(self) -> datetime:
+        """Since when the server's rule for threads holds. If nobody has asked before, since now."""
+        now = self._now()
+        since = await self._database.read(expiry.find_rule_since)
+        if since is None:
+            since = await self._database.write(lambda connection: expiry.rule_since(connection, now))
+        return from_time(since)
+
+    async def expired_by_rule(
+        self, strategy: TtlStrategy, minutes: float, *, after: str = "", limit: int = 100
+    ) -> list[expiry.Expired]:
+        """Threads that expire by the server's rule, in the order of their ids, after the id `after`."""
+        since = to_time(await self.rule_since())
+        bounds: dict[str, Any] = {"since": since, "before": self._now() - minutes * 60, "after": after, "limit": limit}
+        return await self._database.read(
+            lambda connection: expiry.expired_by_rule(connection, strategy, **bounds), patient=True
+        )
+
+    async def erase_expired(self, expired: expiry.Expired) -> bool:
+        """Erase a thread that has expired, unless it was used meanwhile or is needed now."""
+        gone = await self._database.write(lambda connection: expiry.begin_erasing_expired(connection, expired), frees=True)
+        if gone:
+            self._events.announce(expired.thread_id)
+            await erasing.finish_erasing(self._database, [expired.thread_id], self._new_id)
+        return gone
 
     async def trim_events(self, before: datetime, *, dry_run: bool = False) -> int:
         """Delete events from before that time, except those of each thread's newest run. Returns how many."""

@@ -6,6 +6,7 @@ assistant                  each followed by its earlier versions: assistant_vers
 thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, its runs: run,
                            their steps: step,
                            and what products keep of it, such as research's evidence
+cron                       each with what became of its slots: cron_slot
 item                       of the store
 usage                      by run
 ```
@@ -21,6 +22,7 @@ from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from stepwell.clock import Clock, timestamp
+from stepwell.database.crons import KEPT_SLOTS, Cron, CronFilter
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import AssistantFilter, Page, ThreadFilter
@@ -28,6 +30,7 @@ from stepwell.database.tables import installed_tables
 from stepwell.database.types import Assistant, Thread
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.runs.threads.state import ThreadStates
+from stepwell.secrets.values import without_secrets
 from stepwell.state.wire import encode
 
 FORM = 1
@@ -48,6 +51,9 @@ async def export_owner(owner: str, persistence: Persistence, states: ThreadState
         async for line in _thread(thread, records, states):
             yield line
         async for line in _product_rows(thread.thread_id, persistence):
+            yield line
+    async for cron in _pages(lambda page: persistence.crons.search(owner, CronFilter(), page)):
+        async for line in _cron(cron, persistence):
             yield line
     async for line in _items(owner, persistence):
         yield line
@@ -86,6 +92,12 @@ async def _product_rows(thread_id: str, persistence: Persistence) -> AsyncIterat
         if tables.export is not None:
             async for fields in tables.export(persistence.database, thread_id):
                 yield encode(fields) + b"\n"
+
+
+async def _cron(cron: Cron, persistence: Persistence) -> AsyncIterator[bytes]:
+    yield _line("cron", **{**asdict(cron), "order": without_secrets(cron.order)})
+    for slot in await persistence.crons.slots(cron.owner, cron.cron_id, limit=KEPT_SLOTS):
+        yield _line("cron_slot", cron_id=cron.cron_id, **asdict(slot))
 
 
 async def _items(owner: str, persistence: Persistence) -> AsyncIterator[bytes]:

@@ -1,12 +1,17 @@
 """What a caller can do with threads. Records are handled here, state by `state`, and all data of a user by `export`.
 
 Every call names an owner (`None` is the program itself). Each call first checks that the thread belongs to this owner; another owner's
-threads are reported as not found. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
+threads are reported as not found. A thread with a run under way is not written to (`ThreadBusyError`), and deleted once its runs have
+been stopped.
 """
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Literal
 from uuid import UUID
 
@@ -16,7 +21,8 @@ from stepwell.clock import Clock
 from stepwell.database.callers import stamped
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.types import Page, ThreadFilter
-from stepwell.database.types import SYSTEM, RequestKey, Thread
+from stepwell.database.types import SYSTEM, RequestKey, Thread, ThreadTtl
+from stepwell.database.upkeep.expiry import ThreadRule
 from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.threads.export import export_owner
@@ -28,19 +34,30 @@ from stepwell.runs.threads.updates import steps_from_wire
 from stepwell.state.wire import plain
 
 IfExists = Literal["raise", "do_nothing"]
+DELETE_WAITS_S = 30.0
+"""How long the runs of a thread that is to be deleted have to stop."""
 PruneStrategy = Literal["delete", "keep_latest"]
 
 
 class Threads:
     """Creates, finds, reads, changes, copies and deletes conversations."""
 
-    def __init__(self, persistence: Persistence, registry: GraphRegistry, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        persistence: Persistence,
+        registry: GraphRegistry,
+        clock: Clock,
+        new_id: Callable[[], str],
+        rule: ThreadRule | None = None,
+    ) -> None:
+        """`rule`: how long threads live that have no time of their own."""
         self._persistence = persistence
         self._registry = registry
         self._clock = clock
         self._new_id = new_id
         self._states = ThreadStates(persistence, registry)
         self.subagents = ThreadSubAgents(persistence, self._states)
+        self._rule = rule
 
     async def create(
         self,
@@ -52,10 +69,11 @@ class Threads:
         supersteps: Sequence[Mapping[str, Any]] | None = None,
         graph_id: str | None = None,
         key: RequestKey | None = None,
+        ttl: ThreadTtl | None = None,
     ) -> Thread:
         """Create a thread, with a history if `supersteps` contains one. An existing thread gets no second history."""
         steps = steps_from_wire(supersteps or ())
-        thread = self._new(owner, thread_id, metadata, graph_id)
+        thread = replace(self._new(owner, thread_id, metadata, graph_id), ttl=ttl)
         if graph_id is not None:
             self._registry.require(graph_id)
         if steps and graph_of(thread) is None:
@@ -69,16 +87,44 @@ class Threads:
         made_before = created.thread_id != thread.thread_id or created.state_updated_at is not None
         return await self._with_past(created, steps) if steps and not made_before else created
 
-    async def get(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
-        """The thread's record. Values may be large, so leave them out if they are not shown."""
-        return await self._persistence.records.get_thread(owner, thread_id, with_values=with_values)
+    async def get(self, owner: str | None, thread_id: str, *, with_values: bool = True, with_ttl: bool = False) -> Thread:
+        """The thread's record. Values may be large, so leave them out if they are not shown. `with_ttl`: also when it expires."""
+        thread = await self._persistence.records.get_thread(owner, thread_id, with_values=with_values, with_ttl=with_ttl)
+        return replace(thread, ttl=await self._ttl_by_rule(thread)) if with_ttl and thread.ttl is None else thread
 
-    async def update(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
-        """Merge into the metadata, key by key."""
+    async def _ttl_by_rule(self, thread: Thread) -> ThreadTtl | None:
+        """When a thread without a time of its own expires, by the server's rule."""
+        if (rule := self._rule) is None:
+            return None
+        since = await self._persistence.maintenance.rule_since()
+        if thread.created_at < since:
+            return None
+        return ThreadTtl(rule.strategy, rule.minutes, thread.updated_at + timedelta(minutes=rule.minutes))
+
+    async def update(
+        self, owner: str | None, thread_id: str, metadata: Mapping[str, Any], ttl: ThreadTtl | None = None
+    ) -> Thread:
+        """Merge into the metadata, key by key; and set the time to live, if given."""
+        if ttl is not None:
+            await self._persistence.records.set_thread_ttl(owner, thread_id, ttl)
         return await self._persistence.records.merge_thread_metadata(owner, thread_id, stamped(owner, metadata))
 
     async def delete(self, owner: str | None, thread_id: str) -> None:
-        await self._persistence.records.delete_thread(owner, thread_id)
+        """Delete the thread. Its runs, and those of its background tasks, are stopped first, so that it is known what they have done. If
+        one does not stop in time, the thread stays: `ThreadBusyError`."""
+        records, queue = self._persistence.records, self._persistence.queue
+        deadline = time.monotonic() + DELETE_WAITS_S
+        while True:
+            try:
+                await records.delete_thread(owner, thread_id)
+                return
+            except ThreadBusyError:
+                runs = await records.runs_in_the_way(owner, thread_id)
+                left_s = deadline - time.monotonic()
+                if not runs or left_s <= 0:
+                    raise
+            await queue.cancel(None, runs, "interrupt", reason="its thread is being deleted")
+            await asyncio.gather(*(queue.finished(run_id, left_s) for run_id in runs))
 
     async def search(self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True) -> list[Thread]:
         return await self._persistence.records.search_threads(owner, wanted, page, with_values=with_values)

@@ -1,8 +1,8 @@
 """The loop that maintains a database while a server uses it.
 
-Data that has expired (threads of stateless runs, items with a time to live, sessions) is deleted every minute. Data that an operator no
-longer wants (`RetentionRules`) is deleted every hour, if there are rules. Both work in small steps, so that runs hardly notice, and only
-touch threads that are *idle*: those without a run waiting or under way and without an open interrupt.
+Data that has expired (threads of stateless runs, threads and items with a time to live, sessions) is deleted every minute. Data that an
+operator no longer wants (`RetentionRules`) is deleted every hour, if there are rules. Both work in small steps, so that runs hardly notice,
+and only touch threads that are *idle*: those without a run waiting or under way and without an open interrupt.
 """
 
 from __future__ import annotations
@@ -35,8 +35,18 @@ class RetentionRules:
         return self.older_than is None and self.keep_last is None
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """Something that is done now and then, by the process that maintains the database."""
+
+    name: str
+    step: Callable[[], Awaitable[object]]
+    every_s: float
+
+
 class Housekeeping:
-    """`async with Housekeeping(...)`: deletes what has expired, and applies `retain` if given, until the block is left."""
+    """`async with Housekeeping(...)`: deletes what has expired, applies `retain` if given, and does what else is to be repeated, until the
+    block is left."""
 
     def __init__(
         self,
@@ -45,12 +55,14 @@ class Housekeeping:
         *,
         sweep_s: float = SWEEP_S,
         retain_s: float = RETAIN_S,
+        more: Sequence[Repeated] = (),
         supervisor: Supervisor | None = None,
     ) -> None:
         self._maintenance = maintenance
         self._retain = retain
         self._sweep_s = sweep_s
         self._retain_s = retain_s
+        self._more = more
         self._supervisor = supervisor or Supervisor()
         self._tasks: Sequence[asyncio.Task[None]] = ()
 
@@ -58,6 +70,8 @@ class Housekeeping:
         tasks = [self._supervisor.repeat("sweeping", self._by_the_leader(self._maintenance.sweep), self._sweep_s)]
         if self._retain:
             tasks.append(self._supervisor.repeat("retention", self._by_the_leader(self._retain), self._retain_s))
+        for each in self._more:
+            tasks.append(self._supervisor.repeat(each.name, self._by_the_leader(each.step), each.every_s))
         self._tasks = tasks
         return self
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from stepwell.clock import Clock
-from stepwell.database.upkeep.maintenance import LongThread, Maintenance
+from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.upkeep.housekeeping import RetentionRules
@@ -89,7 +89,7 @@ class Retention:
                 report.checkpoints_deleted += thread.checkpoints - keep_last
                 continue
             try:
-                done = await self._shrink(thread, keep_last)
+                done = await self.shrink(thread.thread_id, thread.graph_id, keep_last)
             except ConfigurationError as error:
                 report.left_alone[thread.thread_id] = str(error)
                 continue
@@ -97,20 +97,21 @@ class Retention:
                 report.threads_shrunk += 1
                 report.checkpoints_deleted += done.before.checkpoints - done.after.checkpoints
 
-    async def _shrink(self, thread: LongThread, keep_last: int) -> CompactReport | None:
+    async def shrink(self, thread_id: str, graph_id: str | None, keep_last: int) -> CompactReport | None:
+        """Shorten a thread's history. None if the thread is no longer idle; `ConfigurationError` if something would be lost."""
         async with AsyncExitStack() as stack:
             graph = None
-            if self._registry is not None and thread.graph_id is not None:
+            if self._registry is not None and graph_id is not None:
                 try:
                     graph = await stack.enter_async_context(
-                        self._registry.graph(thread.graph_id, saver=self._saver, store=None, purpose="read")
+                        self._registry.graph(graph_id, saver=self._saver, store=None, purpose="read")
                     )
                 except (NotFoundError, ConfigurationError) as error:
                     # The graph is no longer served, or can't be built now (a model without its key). Shrinking without the graph is safe.
-                    logger.info("shrinking a thread without its graph: %s", error, extra={"thread_id": thread.thread_id})
+                    logger.info("shrinking a thread without its graph: %s", error, extra={"thread_id": thread_id})
             saver = graph.checkpointer if graph else None
             serde = saver.serde if isinstance(saver, BaseCheckpointSaver) else None
-            return await self._maintenance.compact(thread.thread_id, keep_last, graph=graph, serde=serde)
+            return await self._maintenance.compact(thread_id, keep_last, graph=graph, serde=serde)
 
 
 async def _pages(find: Callable[[str], Awaitable[Sequence[T]]], key: Callable[[T], str]) -> AsyncIterator[T]:

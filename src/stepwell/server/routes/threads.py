@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 
 from stepwell.database.records.types import Page
@@ -14,17 +15,20 @@ from stepwell.server.policy import policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import json_response, next_page, note_shown, nothing
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.schemas.fields import ThreadId, pick
+from stepwell.server.schemas.fields import SeveralNames, ThreadId, pick
 from stepwell.server.schemas.threads import (
     Pruned,
     ThreadCount,
     ThreadCreate,
+    ThreadInclude,
     ThreadPatch,
     ThreadPrune,
     ThreadResponse,
     ThreadSearch,
+    ThreadStorage,
     extract,
     thread_wire,
+    ttl_of,
 )
 
 router = APIRouter(tags=["Threads"], route_class=JsonRoute)
@@ -34,6 +38,7 @@ Searcher = Annotated[Principal, Depends(policy("threads:search"))]
 Creator = Annotated[Principal, Depends(policy("threads:create"))]
 Updater = Annotated[Principal, Depends(policy("threads:update"))]
 Deleter = Annotated[Principal, Depends(policy("threads:delete"))]
+Include = Annotated[Sequence[ThreadInclude], SeveralNames, Query(description="More fields: `ttl` says when the thread expires")]
 
 
 @router.post("/threads", operation_id="create_thread", summary="Create a thread", responses={200: {"model": ThreadResponse}})
@@ -49,6 +54,7 @@ async def create_thread(body: ThreadCreate, principal: Creator, services: Given,
         supersteps=[step.model_dump() for step in body.supersteps or ()],
         graph_id=body.graph_id,
         key=key.of(principal),
+        ttl=ttl_of(body.ttl),
     )
     return json_response(thread_wire(thread))
 
@@ -97,22 +103,33 @@ async def prune_threads(body: ThreadPrune, principal: Deleter, services: Given) 
 @router.get(
     "/threads/{thread_id}", operation_id="get_thread", summary="Get a thread", responses={200: {"model": ThreadResponse}}
 )
-async def get_thread(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
-    thread = await services.threads.get(principal.owner, thread_id)
+async def get_thread(thread_id: ThreadId, principal: Reader, services: Given, include: Include = ()) -> Response:
+    thread = await services.threads.get(principal.owner, thread_id, with_ttl="ttl" in include)
     await note_shown(services, thread_id, (asked.interrupt_id for asked in thread.interrupts))
     return json_response(thread_wire(thread))
+
+
+@router.get(
+    "/threads/{thread_id}/storage",
+    operation_id="get_thread_storage",
+    summary="How many bytes the thread's checkpoints take, by kind and by channel",
+    responses={200: {"model": ThreadStorage}},
+)
+async def get_thread_storage(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
+    await services.threads.get(principal.owner, thread_id, with_values=False)
+    return json_response({"thread_id": thread_id, **await services.persistence.storage(thread_id)})
 
 
 @router.patch(
     "/threads/{thread_id}",
     operation_id="update_thread",
-    summary="Merge into a thread's metadata; with 'Prefer: return=minimal' the response has no body",
+    summary="Merge into a thread's metadata, and set its time to live; with 'Prefer: return=minimal' the response has no body",
     responses={200: {"model": ThreadResponse}, 204: {"description": "Done; the client asked for no body"}},
 )
 async def update_thread(
     thread_id: ThreadId, body: ThreadPatch, principal: Updater, services: Given, prefer: Annotated[str, Header()] = ""
 ) -> Response:
-    thread = await services.threads.update(principal.owner, thread_id, metadata=body.metadata or {})
+    thread = await services.threads.update(principal.owner, thread_id, metadata=body.metadata or {}, ttl=ttl_of(body.ttl))
     return nothing() if "return=minimal" in prefer.lower() else json_response(thread_wire(thread))
 
 

@@ -10,7 +10,7 @@ import re2
 from pydantic import BaseModel, Field
 
 from stepwell.database.records.types import ThreadFilter
-from stepwell.database.types import PendingInterrupt, Thread, ThreadStatus
+from stepwell.database.types import PendingInterrupt, Thread, ThreadStatus, ThreadTtl, TtlStrategy
 from stepwell.errors import InvalidRequestError
 from stepwell.server.schemas.fields import Body, IfExists, JsonObject, Limit, NodeName, Offset, ResponseBody, SortOrder, Uuid
 
@@ -19,6 +19,8 @@ ThreadField = Literal[
     "interrupts", "error",
 ]  # fmt: skip
 SortBy = Literal["thread_id", "status", "created_at", "updated_at", "state_updated_at"]
+TtlMinutes = Annotated[float, Field(gt=0, le=100 * 366 * 24 * 60, allow_inf_nan=False)]
+ThreadInclude = Literal["ttl"]
 ExtractPath = Annotated[str, Field(min_length=1, max_length=512)]
 _STEP = re2.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]{1,9})\]")
 _PATH = re2.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[-?[0-9]{1,9}\])*")
@@ -36,16 +38,32 @@ class Superstep(Body):
     updates: Annotated[list[StateUpdate], Field(max_length=1000)]
 
 
+class Ttl(Body):
+    """How long a thread lives without being used. `delete` erases it as a whole, `keep_latest` only its history."""
+
+    strategy: TtlStrategy | None = None
+    ttl: TtlMinutes | None = Field(default=None, description="Minutes; null takes a thread's time to live away")
+
+
+def ttl_of(given: Ttl | float | None) -> ThreadTtl | None:
+    """What a body says about a thread's time to live; None if it says nothing. A number is short for minutes."""
+    if given is None:
+        return None
+    return ThreadTtl(given.strategy or "delete", given.ttl) if isinstance(given, Ttl) else ThreadTtl("delete", given)
+
+
 class ThreadCreate(Body):
     thread_id: Uuid | None = None
     metadata: JsonObject | None = None
     if_exists: IfExists | None = None
     supersteps: Annotated[list[Superstep], Field(max_length=1000)] | None = None
     graph_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    ttl: Ttl | TtlMinutes | None = None
 
 
 class ThreadPatch(Body):
     metadata: JsonObject | None = None
+    ttl: Ttl | TtlMinutes | None = None
 
 
 class ThreadCount(Body):
@@ -81,8 +99,16 @@ class Pruned(BaseModel):
     pruned_count: int
 
 
+class TtlResponse(ResponseBody):
+    """When a thread expires if it is not used before."""
+
+    strategy: TtlStrategy
+    ttl_minutes: float
+    expires_at: datetime
+
+
 class ThreadResponse(ResponseBody):
-    """A conversation; `interrupts` are the open ones, by the task that raised them."""
+    """A conversation; `interrupts` are the open ones, by the task that raised them; `ttl` only if it was asked for."""
 
     thread_id: str
     created_at: datetime
@@ -95,10 +121,12 @@ class ThreadResponse(ResponseBody):
     interrupts: dict[str, list[JsonObject]]
     error: JsonObject | None
     extracted: JsonObject
+    ttl: TtlResponse
 
 
 def thread_wire(thread: Thread) -> dict[str, Any]:
     return {
+        **_ttl_wire(thread.ttl),
         "thread_id": thread.thread_id,
         "created_at": thread.created_at,
         "updated_at": thread.updated_at,
@@ -110,6 +138,12 @@ def thread_wire(thread: Thread) -> dict[str, Any]:
         "interrupts": interrupts_wire(thread.interrupts),
         "error": thread.error,
     }
+
+
+def _ttl_wire(ttl: ThreadTtl | None) -> dict[str, Any]:
+    if ttl is None or ttl.expires_at is None:
+        return {}
+    return {"ttl": {"strategy": ttl.strategy, "ttl_minutes": ttl.minutes, "expires_at": ttl.expires_at}}
 
 
 def interrupts_wire(interrupts: Any) -> dict[str, list[dict[str, Any]]]:
@@ -148,3 +182,33 @@ def _at(value: Any, steps: list[str | int]) -> Any:
         else:
             return None
     return value
+
+
+class StoredPart(BaseModel):
+    """Rows, and their bytes."""
+
+    count: int
+    bytes: int
+
+
+class StoredChannel(BaseModel):
+    """How often a channel was written, and the bytes of it."""
+
+    versions: int
+    bytes: int
+
+
+class StoredChannels(StoredPart):
+    """Values of channels, stored as the changes that tasks made."""
+
+    by_channel: dict[str, StoredChannel]
+
+
+class ThreadStorage(BaseModel):
+    """The space that a thread's checkpoints take, as stored."""
+
+    thread_id: str
+    total_bytes: int
+    checkpoints: StoredPart
+    channel_values: StoredChannels
+    pending_writes: StoredPart

@@ -72,6 +72,9 @@ async def fill_thread(persistence: EmbeddedPersistence) -> ClaimedRun:
             fill(connection, "erasing", thread_id=thread_id)
             fill(connection, "background_tasks", task_id=thread_id, run_id=run_id, description=SECRET, task="{}")
             fill(connection, "background_wakes", task_id=thread_id, run_id=run_id)
+            fill(connection, "crons", thread_id=thread_id, run_order=SECRET)
+            fill(connection, "cron_slots", thread_id=thread_id, run_id=run_id, note=SECRET)
+            fill(connection, "thread_ttls", thread_id=thread_id)
             fill(connection, "payment_threads", thread_id=thread_id)
 
         await persistence.database.write(work)
@@ -172,6 +175,7 @@ async def test_a_copy_has_the_checkpoints_and_writes_of_all_namespaces(persisten
         "trail",
         "evidence",
         "payment_threads",
+        "thread_ttls",
     }
 
 
