@@ -444,6 +444,11 @@ def bare_environment(changes: Mapping[str, str]) -> dict[str, str]:
     return {name: os.environ[name] for name in _TO_START if name in os.environ} | dict(changes)
 
 
+def current_environment() -> Mapping[str, str]:
+    """The variables of this process, for the few values of a served project that name one of its own."""
+    return dict(os.environ)
+
+
 def fill_environment(variables: Mapping[str, str] | Path) -> tuple[str, ...]:
     """Set those variables of a served project (a mapping, or its dotenv file) that the environment does not have yet.
 

@@ -29,6 +29,7 @@ from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.runs import read_result
+from stepwell.database.records.searching import Clause, all_of, owned_by
 from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
@@ -152,8 +153,8 @@ class Persistence(ABC):
         """The open interrupts of the owner's thread, in the order they were first seen."""
 
         def work(connection: Connection) -> list[PendingInterrupt]:
-            row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
-            mine = row is not None and owner in (None, row["owner"])
+            where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+            mine = connection.execute(f"SELECT 1 FROM threads WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
             return interrupts.open_interrupts(connection, thread_id) if mine else []
 
         return await self.database.read(work)

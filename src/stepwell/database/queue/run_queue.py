@@ -52,6 +52,7 @@ from stepwell.database.queue.types import LEASE_S, Admission, Admitted, Cancella
 from stepwell.database.queue.unreadable_runs import UnreadableRun
 from stepwell.database.records import request_keys
 from stepwell.database.records.interrupts import ask, find_unshown, note_shown
+from stepwell.database.records.searching import Clause, all_of, owned_by
 from stepwell.database.records.usage import keep_usage
 from stepwell.database.rows import run_from_row, to_time
 from stepwell.database.types import (
@@ -569,11 +570,10 @@ def _find_made(connection: Connection, run_id: str) -> Run:
 
 
 def _is_open(connection: Connection, owner: str | None, run_id: str) -> bool:
-    row = connection.execute(
-        "SELECT 1 FROM runs WHERE run_id = :run AND status IN ('pending', 'running') AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
-        {"run": run_id, "owner": owner},
-    ).fetchone()
-    return row is not None
+    where = all_of(
+        Clause("run_id = ? AND status IN ('pending', 'running')", (run_id,)), owned_by(connection.dialect, owner, "runs")
+    )
+    return connection.execute(f"SELECT 1 FROM runs WHERE {where.sql}", where.bound).fetchone() is not None  # noqa: S608 - clauses of ours
 
 
 def _cancel(
