@@ -1,5 +1,109 @@
 // Made by scripts/generate-api-types.mjs from the server's OpenAPI document. Do not edit.
 export interface paths {
+    "/runs/crons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run on a new thread by a schedule */
+        post: operations["create_cron"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/crons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run on this thread by a schedule */
+        post: operations["create_thread_cron"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/crons/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Search crons; the header X-Pagination-Next has the offset of the next page */
+        post: operations["search_crons"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/crons/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Count crons */
+        post: operations["count_crons"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/crons/{cron_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a cron */
+        get: operations["get_cron"];
+        put?: never;
+        post?: never;
+        /** Delete a cron; runs that it has started go on */
+        delete: operations["delete_cron"];
+        options?: never;
+        head?: never;
+        /** Change a cron; runs that it has started stay as they are */
+        patch: operations["update_cron"];
+        trace?: never;
+    };
+    "/runs/crons/{cron_id}/slots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what became of a cron's slots, newest first: fired, missed or refused */
+        get: operations["list_cron_slots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/runs": {
         parameters: {
             query?: never;
@@ -204,7 +308,7 @@ export interface paths {
         delete: operations["delete_thread"];
         options?: never;
         head?: never;
-        /** Merge into a thread's metadata; with 'Prefer: return=minimal' the response has no body */
+        /** Merge into a thread's metadata, and set its time to live; with 'Prefer: return=minimal' the response has no body */
         patch: operations["update_thread"];
         trace?: never;
     };
@@ -2564,6 +2668,225 @@ export interface components {
              */
             evidence: string[];
         };
+        /** CronCount */
+        CronCount: {
+            /** Assistant Id */
+            assistant_id?: string | null;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * CronCreate
+         * @description A request for runs by a schedule, each on a new thread.
+         */
+        CronCreate: {
+            /** Input */
+            input?: unknown;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Assistant Id */
+            assistant_id: string;
+            /**
+             * Schedule
+             * @description Minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`
+             */
+            schedule: string;
+            /** Timezone */
+            timezone?: string | null;
+            /**
+             * End Time
+             * @description No run starts after this time; without an offset, in UTC
+             */
+            end_time?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "rollback" | "interrupt" | "enqueue") | null;
+            /**
+             * On Run Completed
+             * @description What happens to a run's thread when the run has ended; by default, it is deleted
+             */
+            on_run_completed?: ("delete" | "keep") | null;
+        };
+        /**
+         * CronPatch
+         * @description What to change about a cron. `null` means the same as leaving a field out, except for `end_time`: there it removes the end.
+         */
+        CronPatch: {
+            /** Input */
+            input?: unknown;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Schedule */
+            schedule?: string | null;
+            /** Timezone */
+            timezone?: string | null;
+            /** End Time */
+            end_time?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /**
+             * Metadata
+             * @description Merged into the cron's metadata
+             */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "rollback" | "interrupt" | "enqueue") | null;
+            /** On Run Completed */
+            on_run_completed?: ("delete" | "keep") | null;
+        };
+        /**
+         * CronResponse
+         * @description Runs on a schedule. `next_run_date` is null if there is no next run; `ended_because` says why a cron was ended for its owner.
+         */
+        CronResponse: {
+            /** Cron Id */
+            cron_id?: string;
+            /** Assistant Id */
+            assistant_id?: string;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** On Run Completed */
+            on_run_completed?: ("delete" | "keep") | null;
+            /** End Time */
+            end_time?: string | null;
+            /** Schedule */
+            schedule?: string;
+            /** Timezone */
+            timezone?: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
+            /** User Id */
+            user_id?: string | null;
+            /** Payload */
+            payload?: {
+                [key: string]: unknown;
+            };
+            /** Next Run Date */
+            next_run_date?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Enabled */
+            enabled?: boolean;
+            /** Ended Because */
+            ended_because?: string | null;
+        };
+        /** CronSearch */
+        CronSearch: {
+            /** Assistant Id */
+            assistant_id?: string | null;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Limit */
+            limit?: number | null;
+            /** Offset */
+            offset?: number | null;
+            /** Sort By */
+            sort_by?: ("cron_id" | "assistant_id" | "thread_id" | "next_run_date" | "end_time" | "created_at" | "updated_at") | null;
+            /** Sort Order */
+            sort_order?: ("asc" | "desc") | null;
+            /** Select */
+            select?: ("cron_id" | "assistant_id" | "thread_id" | "on_run_completed" | "end_time" | "schedule" | "timezone" | "created_at" | "updated_at" | "user_id" | "payload" | "next_run_date" | "metadata" | "enabled" | "ended_because")[] | null;
+        };
+        /**
+         * CronSlotResponse
+         * @description What became of a slot of a cron, or of all its slots from `slot` to `last_slot`.
+         */
+        CronSlotResponse: {
+            /**
+             * Slot
+             * Format: date-time
+             */
+            slot?: string;
+            /** Last Slot */
+            last_slot?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state?: "fired" | "missed" | "refused";
+            /** Run Id */
+            run_id?: string | null;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Note */
+            note?: string | null;
+            /**
+             * Noted At
+             * Format: date-time
+             */
+            noted_at?: string;
+        };
         /** DatabaseFigures */
         DatabaseFigures: {
             /** Bytes */
@@ -3227,7 +3550,7 @@ export interface components {
             /** Is Operator */
             is_operator: boolean;
             /** Via */
-            via: ("local" | "api_key" | "jwt" | "session") | null;
+            via: ("local" | "api_key" | "jwt" | "session" | "handler") | null;
             /**
              * Roots
              * @description The workspaces that the caller may use; empty if the server requires no sign-in, as all are open then
@@ -4890,6 +5213,62 @@ export interface components {
             supersteps?: components["schemas"]["Superstep"][] | null;
             /** Graph Id */
             graph_id?: string | null;
+            /** Ttl */
+            ttl?: components["schemas"]["Ttl"] | number | null;
+        };
+        /**
+         * ThreadCronCreate
+         * @description A request for runs on a thread, by a schedule.
+         */
+        ThreadCronCreate: {
+            /** Input */
+            input?: unknown;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Assistant Id */
+            assistant_id: string;
+            /**
+             * Schedule
+             * @description Minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`
+             */
+            schedule: string;
+            /** Timezone */
+            timezone?: string | null;
+            /**
+             * End Time
+             * @description No run starts after this time; without an offset, in UTC
+             */
+            end_time?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "rollback" | "interrupt" | "enqueue") | null;
         };
         /** ThreadPatch */
         ThreadPatch: {
@@ -4897,6 +5276,8 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
+            /** Ttl */
+            ttl?: components["schemas"]["Ttl"] | number | null;
         };
         /** ThreadPrune */
         ThreadPrune: {
@@ -4907,7 +5288,7 @@ export interface components {
         };
         /**
          * ThreadResponse
-         * @description A conversation; `interrupts` are the open ones, by the task that raised them.
+         * @description A conversation; `interrupts` are the open ones, by the task that raised them; `ttl` only if it was asked for.
          */
         ThreadResponse: {
             /** Thread Id */
@@ -4955,6 +5336,7 @@ export interface components {
             extracted?: {
                 [key: string]: unknown;
             };
+            ttl?: components["schemas"]["TtlResponse"];
         };
         /** ThreadSearch */
         ThreadSearch: {
@@ -5036,6 +5418,37 @@ export interface components {
              * @description A Cashu token: cashuA… or cashuB…
              */
             token: string;
+        };
+        /**
+         * Ttl
+         * @description How long a thread lives without being used. `delete` erases it as a whole, `keep_latest` only its history.
+         */
+        Ttl: {
+            /** Strategy */
+            strategy?: ("delete" | "keep_latest") | null;
+            /**
+             * Ttl
+             * @description Minutes; null takes a thread's time to live away
+             */
+            ttl?: number | null;
+        };
+        /**
+         * TtlResponse
+         * @description When a thread expires if it is not used before.
+         */
+        TtlResponse: {
+            /**
+             * Strategy
+             * @enum {string}
+             */
+            strategy?: "delete" | "keep_latest";
+            /** Ttl Minutes */
+            ttl_minutes?: number;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at?: string;
         };
         /**
          * TurnResponse
@@ -5654,6 +6067,273 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    create_cron: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_thread_cron: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadCronCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    search_crons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronSearch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"][];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    count_crons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronCount"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": number;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_cron: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_cron: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_cron: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_cron_slots: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only slots before this time */
+                before?: string | null;
+            };
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronSlotResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -6111,7 +6791,10 @@ export interface operations {
     };
     get_thread: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description More fields: `ttl` says when the thread expires */
+                include?: "ttl"[];
+            };
             header?: never;
             path: {
                 thread_id: string;
