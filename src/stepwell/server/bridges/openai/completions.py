@@ -98,6 +98,8 @@ class Completion:
                         async for piece in self._end(turn, each):
                             yield piece
         yield data_frame(_DONE)
+        for addition in turn.additions:  # after the end, where only clients look that have sent a payment
+            yield await addition.last_event(turn.services, turn.run)
 
     async def chunks_asked_again(self, again: AskedAgain) -> AsyncGenerator[bytes, None]:
         yield self._chunk({"role": "assistant", "content": again.text})
