@@ -1,7 +1,8 @@
 """The application: routes over services, inside the layers that every request passes.
 
 ```
-RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page > routes (policy, parse, one service, answer)
+RequestLog > OpenAiErrors > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page
+           > routes (policy, parse, one service, answer)
 ```
 `install_sign_in` adds the authenticator that policies use, and the sign-in routes. Creating an application does no work: the caller has
 opened the services, and closes them.
@@ -22,6 +23,7 @@ from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 from stepwell.errors import ConfigurationError
 from stepwell.products import installed_products, load_part
+from stepwell.server.bridges.openai.errors import OpenAiErrors
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
@@ -46,7 +48,9 @@ from stepwell.server.routes import (
     crons,
     effects,
     knowledge,
+    mcp,
     model_load,
+    openai,
     rewind,
     runs,
     stateless_runs,
@@ -86,6 +90,8 @@ ROUTERS = (
     account.router,
     effects.router,
     a2a.router,
+    mcp.router,
+    openai.router,
     system.router,
 )
 
@@ -104,6 +110,7 @@ def create_app(
     hosts = [host for service in services.products for host in service.page_hosts]
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
+        Middleware(OpenAiErrors),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings),
