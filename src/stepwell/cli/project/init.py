@@ -65,6 +65,9 @@ def _files(template: str, name: str) -> dict[str, str]:
         return text.replace("project-name", name).replace("project_name", package).replace("graph-name", graph)
 
     files = {fill(path): fill(text) for path, text in texts.items()}
+    if template == "research":
+        policy = resources.files("stepwell.research.evidence.policy") / "POLICY.md"
+        files["POLICY.md"] = policy.read_text(encoding="utf-8")
     # Which Python has Stepwell is a fact about this machine, so it is kept out of the Makefile, which others will clone.
     files["local.mk"] = f"PYTHON := {sys.executable.replace('$', '$$').replace(' ', chr(92) + ' ')}\n"
     files[".env"] = files[".env.example"]
