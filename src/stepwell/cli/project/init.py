@@ -49,7 +49,9 @@ def run(folder: Path, template: str) -> int:
 
 def _refuse_what_is_there(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()):
-        raise ConfigurationError(f"The folder '{folder}' is not empty. Nothing was written: choose another name, or empty it first.")
+        raise ConfigurationError(
+            f"The folder '{folder}' is not empty. Nothing was written: choose another name, or empty it first."
+        )
     if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
         raise ConfigurationError(f"'{folder}' exists and is not a folder. Nothing was written: choose another name.")
 

@@ -17,4 +17,6 @@ def play(asked):
     verb, _, thing = asked.human.strip().partition(" ")
     if verb.lower() != "add" or not thing:
         return say(f"Write, for example: add a rain coat. {NOTE}")
-    return call("edit_file", file_path="/packing.md", old_string="# Packing list\n\n", new_string=f"# Packing list\n\n- {thing}\n")
+    return call(
+        "edit_file", file_path="/packing.md", old_string="# Packing list\n\n", new_string=f"# Packing list\n\n- {thing}\n"
+    )

@@ -15,7 +15,9 @@ from stepwell.research.evidence.equipment import find_vault
 from stepwell.research.evidence.policy.file import load_policy
 from stepwell.research.graph.graph import build_graph
 
-logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns of our classes in this test's checkpoints; the server lists them
+logging.getLogger("langgraph").setLevel(
+    logging.ERROR
+)  # it warns of our classes in this test's checkpoints; the server lists them
 
 
 class ResearchTest(unittest.TestCase):
