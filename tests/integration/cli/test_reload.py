@@ -77,8 +77,8 @@ def test_changed_code_is_served_at_the_same_address_and_a_run_under_way_goes_on(
             wait_until(lambda: client.runs.get(thread_id, run["run_id"])["status"] == "running", "the run works")
             (project / "words.py").write_text("WORD = 'another'\n")
             lines.wait_for("Changed: words.py. Starting again.")
-            hold.unlink()
             wait_until(times_served(lines, 2), "a second server")
+            hold.unlink()
             assert lines.text.count(url) >= 2, "the address stays, although a free port was asked for"
             assert client.runs.join(thread_id, run["run_id"])["said"] == "another"
             assert client.runs.wait(None, "agent", input={})["said"] == "another"

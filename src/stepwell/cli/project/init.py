@@ -77,7 +77,7 @@ def _files(template: str, name: str) -> dict[str, str]:
 
 
 def _read(folder: Traversable, above: str = "") -> dict[str, str]:
-    texts = {}
+    texts: dict[str, str] = {}
     for entry in folder.iterdir():
         path = f"{above}{_DOTTED.get(entry.name, entry.name)}"
         if entry.is_dir():
