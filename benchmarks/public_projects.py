@@ -1,10 +1,11 @@
-"""Ten public projects with a `langgraph.json`, served as they were cloned: nothing installed for them, no key, no `.env`.
+"""Public projects with a `langgraph.json`, served as they were cloned: no key, no `.env`, and without `--install` none of their packages.
 
-    python -m benchmarks.public_projects [--from FOLDER] [--only NAME]
+    python -m benchmarks.public_projects [--install] [--from FOLDER] [--only NAME]
 
-Each is started with `stepwell serve` and asked for its assistants. A graph counts as served if it was built; otherwise our sentence about it
-is printed, which has to name what is missing. The projects are fetched to a temporary folder and never kept; `--from` names a folder of
-bare repositories, `owner+name/repo`. Prints the table of docs/reference/public-projects.md.
+Each is started with `stepwell serve` and asked for its assistants. A graph counts as served if it was built; otherwise our sentence about
+it is printed, which has to name what is missing. `--install` gives each project an environment with Stepwell and what the project asks for.
+The projects are fetched to a temporary folder and never kept; `--from` names a folder of bare repositories, `owner+name/repo`. Prints a
+table; docs/reference/public-projects.md sums it up.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ PROJECTS = {
     "langchain-ai/agents-from-scratch": ("edf2c479191d89bf96e6dceb6ee952a618979fc6", "langgraph.json"),
     "langchain-ai/executive-ai-assistant": ("758db7174223da7864feea7c9f8d1aba12923037", "langgraph.json"),
     "langchain-ai/company-researcher": ("d62bcbfd7e2bd477432d01c0a80dfb3791eb67d9", "langgraph.json"),
-    "google-gemini/gemini-fullstack-langgraph-quickstart": ("HEAD", "backend/langgraph.json"),
+    "google-gemini/gemini-fullstack-langgraph-quickstart": (
+        "e34e569de465340e42f36cd3cab4fac0c3ce7036",
+        "backend/langgraph.json",
+    ),
 }
 START_S = 300.0
+ROOT = Path(__file__).parents[1]
 
 
 def fetch(name: str, commit: str, mirrors: Path | None, folder: Path) -> Path:
@@ -45,10 +50,21 @@ def fetch(name: str, commit: str, mirrors: Path | None, folder: Path) -> Path:
     return place
 
 
-def serve(project: Path, data: Path) -> tuple[str, list[str]]:
+def install(project: Path, place: Path) -> str:
+    """The interpreter of an environment with Stepwell and what the project asks for, or a sentence if there is no such environment."""
+    uv = [sys.executable, "-m", "uv"]
+    subprocess.run([*uv, "venv", "--quiet", str(place)], check=True)
+    wanted = ["-r", str(project / "requirements.txt")] if not (project / "pyproject.toml").is_file() else ["-e", str(project)]
+    python = str(place / "bin" / "python")
+    command = [*uv, "pip", "install", "--quiet", "--python", python, "-e", f"{ROOT}[server,openai,anthropic,google]", *wanted]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return python if done.returncode == 0 else " ".join(done.stderr.split())[-600:]
+
+
+def serve(project: Path, data: Path, python: str) -> tuple[str, list[str]]:
     """What the server said, and the graphs it serves; none if it refused to start."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    command = [sys.executable, "-m", "stepwell", "serve", "--port", "0", "--graphs", str(project)]
+    command = [python, "-m", "stepwell", "serve", "--port", "0", "--graphs", str(project)]
     variables = {**kept, "PYTHONUNBUFFERED": "1", "LANGSMITH_TRACING": "false", "STEPWELL_DATA_DIR": str(data)}
     with subprocess.Popen(
         command, cwd=project.parent, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -88,6 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--from", dest="mirrors", type=Path)
     parser.add_argument("--only")
+    parser.add_argument("--install", action="store_true")
     options = parser.parse_args()
     print("| project | served | not built, and our sentence | notes |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
@@ -95,7 +112,13 @@ def main() -> None:
         for name, (commit, file) in PROJECTS.items():
             if options.only and options.only not in name:
                 continue
-            said, graphs = serve(fetch(name, commit, options.mirrors, folder) / file, folder / f"data-{name.replace('/', '+')}")
+            project = fetch(name, commit, options.mirrors, folder) / file
+            key = name.replace("/", "+")
+            python = install(project.parent, folder / f"env-{key}") if options.install else sys.executable
+            if not Path(python).is_file():
+                print(f"| {name} | cannot be installed beside Stepwell | {python} | - |", flush=True)
+                continue
+            said, graphs = serve(project, folder / f"data-{key}", python)
             print(row(name, said, graphs), flush=True)
             if not graphs:
                 print(said, file=sys.stderr)
