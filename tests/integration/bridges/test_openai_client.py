@@ -72,10 +72,10 @@ async def test_a_stream_ends_with_a_reason_and_the_usage(client: AsyncOpenAI) ->
 
 async def test_the_conversation_is_the_clients(served: Server, client: AsyncOpenAI) -> None:
     messages: Any = [{"role": "system", "content": "Be brief."}, USER, {"role": "assistant", "content": "Hi."}, USER]
-    assert await ask(client, "echo", *messages) == "You said: hello (after 2)"
     async with httpx.AsyncClient(base_url=served.url) as http:
-        threads = (await http.post("/threads/search", json={"metadata": {"graph_id": "echo"}})).json()
-    assert threads == []
+        before = (await http.post("/threads/count", json={})).json()
+        assert await ask(client, "echo", *messages) == "You said: hello (after 2)"
+        assert (await http.post("/threads/count", json={})).json() == before
 
 
 async def test_a_named_thread_is_continued(client: AsyncOpenAI) -> None:
