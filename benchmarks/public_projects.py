@@ -102,7 +102,7 @@ def assistants(address: str) -> list[str]:
 def row(name: str, said: str, graphs: list[str]) -> str:
     if "It did not start within" in said:
         return f"| {name} | did not start in time: measure again | - | - |"
-    problems = re.findall(r"(The graph '[^']+' (?:cannot be loaded|could not be built|names|is written)[^\n]*)", said)
+    problems = re.findall(r"^(?:\s*not built\s+)?(The graph '[^']+' .*)$", said, re.MULTILINE)
     broken = {re.match(r"The graph '([^']+)'", problem)[1] for problem in problems}  # type: ignore[index]
     served = [graph for graph in graphs if graph not in broken]
     told = "; ".join(dict.fromkeys(problem.strip() for problem in problems)) or "-"
