@@ -7,6 +7,7 @@ PRODUCT ─┬─ graphs, demos ─> the server's graphs          (`cli.compose`
          ├─ tables ────────> the database                 (`database.tables.ProductTables`)
          ├─ service ───────> open while a server runs     (`server.parts.ProductService`: gate, response hook)
          ├─ routes ────────> the server's routes          (a sequence of FastAPI routers)
+         ├─ served_tools ──> tools of the MCP server      (a sequence of `server.served_tools.ServedTool`)
          ├─ commands ──────> `stepwell NAME`              (`terminal.commands`: a function that adds parsers)
          └─ chats ─────────> `stepwell chat NAME`         (`cli.chat`)
 ```
@@ -86,6 +87,8 @@ class Product:
     """The place of a function that gets the settings and returns an `OpenProduct`, which opens the `ProductService`."""
     routes: str | None = None
     """The place of its routers."""
+    served_tools: str | None = None
+    """The place of its tools for other programs, over MCP."""
     commands: str | None = None
     """The place of a function that adds its commands to the command line."""
     chats: Mapping[str, ChatApp] = field(default_factory=dict)
@@ -97,7 +100,7 @@ def load_place(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def load_part(product: Product, part: Literal["tables", "service", "routes", "commands"]) -> Any:
+def load_part(product: Product, part: Literal["tables", "service", "routes", "served_tools", "commands"]) -> Any:
     """The object that a product names as this part; None if it names none.
 
     Raises:

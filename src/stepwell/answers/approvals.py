@@ -7,6 +7,9 @@ from typing import Any
 
 from stepwell.answers.asking import ACTION_REQUESTS, Json, worded
 
+RULE_ASKS = "A rule asks before "
+"""How the description of a request begins if a permission asks about it, whatever the person has allowed before."""
+
 _APPROVE = '{"decisions": [{"type": "approve"}]}'
 
 

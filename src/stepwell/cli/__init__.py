@@ -15,15 +15,17 @@ from importlib.util import find_spec
 from typing import Any
 
 from stepwell.cli import arguments as serving
+from stepwell.cli.acp import arguments as acp
 from stepwell.cli.chat import arguments as chat
 from stepwell.cli.operator import arguments as operator
+from stepwell.cli.project import arguments as project
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.products import Product, installed_products, load_part
 from stepwell.terminal.commands import Commands, UsageError
 from stepwell.terminal.parsing import Parser
 
 _OURS = "Stepwell itself"
-_RUN_AGENTS = ("chat", "research")
+_RUN_AGENTS = ("chat", "research", "acp")
 """Commands that may call a model in this process."""
 
 
@@ -89,7 +91,9 @@ def make_parser(products: Iterable[Product]) -> argparse.ArgumentParser:
     for product in sorted(products, key=lambda product: not product.graphs):  # in the help, agents come first
         if product.commands:
             _add_commands(product, _Commands(subparsers, f"the product '{product.name}'", owners))
+    project.add_commands(ours)
     serving.add_commands(ours)
+    acp.add_commands(ours)
     operator.add_commands(ours)
     return parser
 

@@ -23,6 +23,7 @@ from stepwell.clock import Clock
 from stepwell.database.persistence import Persistence
 from stepwell.database.sqlite.disk_space import MB
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.store.items import StoreRules
 from stepwell.models import DEFAULT_LOCAL_MODEL
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.private_files import close_to_others
@@ -31,12 +32,14 @@ from stepwell.research.evidence.policy.file import load_policy
 from stepwell.runs.crons.scheduler import CronScheduler
 from stepwell.runs.engine import MOST_AT_ONCE
 from stepwell.runs.graphs.langgraph_json import LanggraphProject, read_langgraph_json
+from stepwell.runs.graphs.project.store import make_index
 from stepwell.runs.graphs.project.webhooks import fill_headers
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.runs.telemetry import open_telemetry
 from stepwell.runs.upkeep.expiry import Expiry
 from stepwell.runs.upkeep.housekeeping import SWEEP_S, Housekeeping, Repeated, RetentionRules
+from stepwell.runs.upkeep.reindexing import Reindexing
 from stepwell.runs.upkeep.retention import Retention
 from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
@@ -127,6 +130,8 @@ async def open_server(
         project = narrowed(project, asks_who=server_settings.asks_who)
     close_to_others(settings.data_folder)  # an earlier version may have left it readable to others; new folders are private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
+    if graphs.project:
+        persistence.store_rules = await asyncio.to_thread(_make_store_rules, graphs.project, settings)
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
         stack.push_async_callback(telemetry.close)
@@ -158,10 +163,17 @@ async def open_server(
             )
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
+        if persistence.store_rules.index:
+            await stack.enter_async_context(Reindexing(persistence, services.supervisor))
         await stack.enter_async_context(_make_scheduler(services))
         app = create_app(services, server_settings, project=project)
         app.state.request_state = await stack.enter_async_context(open_app(project.app))
         yield OpenServer(app, services)
+
+
+def _make_store_rules(project: LanggraphProject, settings: Settings) -> StoreRules:
+    spec = project.store
+    return StoreRules(make_index(spec.index, project.folder, settings) if spec.index else None, spec.ttl)
 
 
 def _make_persistence(

@@ -1,7 +1,7 @@
 """The caller of a request, with what a project's auth handlers have decided about it.
 
 A caller is a user's name, so it can be given wherever an `owner` is. Most callers are plain text: they reach what belongs to them.
-A `Caller` also carries filters of handlers. `records.searching` turns them into SQL, in the same place where an owner becomes SQL:
+A `Caller` also carries filters of handlers. `database/access.py` turns them into SQL, in the same place where an owner becomes SQL:
 
 ```
 "anna"                                           WHERE owner = 'anna'

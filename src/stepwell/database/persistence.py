@@ -17,7 +17,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock, SystemClock
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.checkpoints.sizes import measure_thread
 from stepwell.database.crons import CronTable
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
@@ -29,15 +31,14 @@ from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.runs import read_result
-from stepwell.database.records.searching import Clause, all_of, owned_by
 from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
-from stepwell.database.store.items import SqlStore
+from stepwell.database.store.items import SqlStore, StoreRules
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.database.webhooks import WebhookOutbox
-from stepwell.sql import Connection
+from stepwell.sql import Clause, Connection
 
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
 # LangGraph stores an answer that belongs to no task yet under the all-zero task id.
@@ -76,6 +77,8 @@ class Persistence(ABC):
     database: SqlDatabase
     counts: SharedCounts
     """Counters for the limits that all servers share."""
+    store_rules: StoreRules = StoreRules()
+    """How items of the store are found and when they expire. Set it before the first store is made."""
 
     def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()
@@ -117,7 +120,11 @@ class Persistence(ABC):
         return SqlSharedSpending(self.database, run)
 
     def store(self, owner: str) -> BaseStore:
-        return SqlStore(self.database, owner, self._clock)
+        return SqlStore(self.database, owner, self._clock, ttl=self.store_rules.ttl, index=self.store_rules.index)
+
+    async def storage(self, thread_id: str) -> dict[str, Any]:
+        """The space that a thread's checkpoints take, by kind and by channel."""
+        return await self.database.read(lambda connection: measure_thread(connection, thread_id), patient=True)
 
     def effects(self, lease: Lease) -> SqlEffects:
         return SqlEffects(self.database, lease, self._clock)

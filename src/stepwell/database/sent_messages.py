@@ -18,11 +18,11 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
-from stepwell.database.records.searching import Clause, all_of, owned_by
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.rows import dumps, from_time, loads, request_to_text
 from stepwell.database.types import Lease, Run
 from stepwell.errors import MessageTakenError, NoActiveRunError, NotFoundError, RunPausedError
-from stepwell.sql import Connection
+from stepwell.sql import Clause, Connection
 from stepwell.state.steering import MAX_WAITING, SteeringMessage, other_content, queue_full
 
 SteeringState = Literal["waiting", "given", "taken", "enqueued"]

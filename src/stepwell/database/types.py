@@ -127,6 +127,8 @@ class RunRequest(RunFields):
     resume: Json | None = None
     delete_thread_after: bool = False
     """Whether this is a stateless run, whose thread is deleted when the run ends."""
+    keep_if_asked: bool = False
+    """Whether such a thread stays, like any other, if the run ends with a question."""
     cancel_on_disconnect: bool = False
     counts_for: str | None = None
     """The thread that the usage of a side question counts for. Never taken from a caller."""

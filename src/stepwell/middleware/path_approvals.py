@@ -18,6 +18,7 @@ from typing import Any, cast, get_args
 from langchain.agents.middleware.human_in_the_loop import DecisionType, InterruptOnConfig
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from stepwell.answers.approvals import RULE_ASKS
 from stepwell.backends import paths
 from stepwell.backends.permissions import FilesystemOperation, PathRules, anchor
 from stepwell.backends.protocol import ErrorText
@@ -103,7 +104,7 @@ def _reason(rules: PathRules, tool: str) -> Reason | None:
     def reason(args: Mapping[str, Any]) -> str | None:
         for operation, key, asks in questions:
             if asks(rules, operation, args, key):
-                return f"A rule asks before {_pattern(rules, operation, args, key)} is {_DONE[operation]}."
+                return f"{RULE_ASKS}{_pattern(rules, operation, args, key)} is {_DONE[operation]}."
         return None
 
     return reason if questions else None

@@ -23,5 +23,6 @@ PRODUCT = Product(
     tables="stepwell.research.tables:TABLES",
     service="stepwell.research.service:open_research",
     routes="stepwell.research.http:ROUTERS",
+    served_tools="stepwell.research.http.served_tools:SERVED_TOOLS",
     commands="stepwell.research.commands.arguments:add_commands",
 )

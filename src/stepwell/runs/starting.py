@@ -48,7 +48,8 @@ class RunOrder(RunFields):
     checkpoint_id: str | None = None
     multitask_strategy: MultitaskStrategy = "enqueue"
     if_not_exists: Literal["create", "reject"] = "reject"
-    on_completion: Literal["delete", "keep"] = "delete"
+    on_completion: Literal["delete", "keep", "keep_if_asked"] = "delete"
+    """What becomes of a stateless run's thread. `keep_if_asked` keeps it only if the run ends with a question."""
     on_disconnect: Literal["cancel", "continue"] = "continue"
     after_seconds: float = 0
     counts_for: str | None = None
@@ -113,7 +114,7 @@ def make_admission(
         title=title_of(order.input),
         max_active=max_active,
         steering=_steering(order, answers) if order.multitask_strategy == STEER else (),
-        temporary_thread=stateless and order.on_completion == "delete",
+        temporary_thread=stateless and order.on_completion != "keep",
         given=frozenset((*(order.context or order.config.get("configurable") or ()), *place.pinned)),
         tenant=place.tenant or f"owner:{owner}",
         max_of_tenant=place.max_runs,
@@ -193,7 +194,8 @@ def _request(
     return RunRequest(
         assistant.assistant_id,
         assistant.graph_id,
-        delete_thread_after=stateless and order.on_completion == "delete",
+        delete_thread_after=stateless and order.on_completion != "keep",
+        keep_if_asked=stateless and order.on_completion == "keep_if_asked",
         cancel_on_disconnect=order.on_disconnect == "cancel",
         counts_for=order.counts_for,
         **{**order.shared(), **changed},

@@ -1,7 +1,8 @@
 """The application: routes over services, inside the layers that every request passes.
 
 ```
-RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page > routes (policy, parse, one service, answer)
+RequestLog > OpenAiErrors > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page
+           > routes (policy, parse, one service, answer)
 ```
 `install_sign_in` adds the authenticator that policies use, and the sign-in routes. Creating an application does no work: the caller has
 opened the services, and closes them.
@@ -22,6 +23,7 @@ from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 from stepwell.errors import ConfigurationError
 from stepwell.products import installed_products, load_part
+from stepwell.server.bridges.openai.errors import OpenAiErrors
 from stepwell.server.custom_routes import MountPrefix, ProjectRoutes
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.limits.streams import OpenStreams
@@ -38,6 +40,7 @@ from stepwell.server.policy import routes_without_policy
 from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.project import ServedProject, install_auth, without_disabled
 from stepwell.server.routes import (
+    a2a,
     access,
     account,
     assistants,
@@ -47,7 +50,9 @@ from stepwell.server.routes import (
     crons,
     effects,
     knowledge,
+    mcp,
     model_load,
+    openai,
     rewind,
     runs,
     stateless_runs,
@@ -86,6 +91,9 @@ ROUTERS = (
     access.router,
     account.router,
     effects.router,
+    a2a.router,
+    mcp.router,
+    openai.router,
     system.router,
 )
 
@@ -111,6 +119,7 @@ def create_app(
     layers = [
         *([Middleware(MountPrefix, prefix=http.mount_prefix)] if http.mount_prefix else []),
         Middleware(RequestLog, new_id=services.new_id, headers=http.logging_headers),
+        Middleware(OpenAiErrors),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings, http.cors, theirs),

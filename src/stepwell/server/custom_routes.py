@@ -14,6 +14,7 @@ bodies are ours and do not apply to the project's routes, which may take uploads
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from starlette.authentication import AuthCredentials
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Match
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell.errors import StepwellError
 from stepwell.runs.run_config import RunUser
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from stepwell.server.project import ServedProject
+
+_log = logging.getLogger("stepwell.server")
 
 KEPT = frozenset({"/ok", "/ready", "/metrics", "/docs", "/openapi.json", "/login", "/logout"})
 """Paths that stay ours, whatever the project's application serves."""
@@ -54,27 +57,56 @@ class ProjectRoutes:
         scope["stepwell.app"] = scope["app"]
         if more := getattr(scope["app"].state, "request_state", None):
             scope.setdefault("state", {}).update(more)
-        await self._theirs(scope, receive, send)
+        await _answer(self._theirs, scope, receive, send)
 
     def _join(self, project: ServedProject) -> Starlette:
-        """The project's application with our routes behind its own. The application itself stays as it is."""
+        """The project's application, with our routes behind its own. The application itself stays as it is."""
         assert project.app is not None  # noqa: S101 - the layer is only used with one
-        joined, http = copy.copy(project.app), project.http
-        joined.router = copy.copy(project.app.router)
-        joined.router.default = self._pass_on
-        guard = Middleware(AskWho, routes=joined.router.routes, theirs=http.auth_on_app, ours=http.auth_first)
-        inner = list(project.app.user_middleware)
-        if http.auth_first:
-            joined.user_middleware = [guard, *inner]
-        elif http.auth_on_app:
-            joined.user_middleware = [*inner, guard]
+        joined, http, routes = copy.copy(project.app), project.http, project.app.router.routes
+        guard = Middleware(AskWho, routes=routes, theirs=http.auth_on_app, ours=http.auth_first)
+        before = [guard] if http.auth_first else []
+        after = [guard] if http.auth_on_app and not http.auth_first else []
+        choice = Middleware(Choice, routes=routes, ours=self._ours)
+        joined.user_middleware = [*before, *project.app.user_middleware, *after, choice]
         joined.middleware_stack = None
         return joined
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["app"] = scope.pop("stepwell.app")
-        scope.pop("router", None)
+
+async def _answer(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Starlette raises an error again after it has sent a response about it. The response is complete, so the connection can stay open."""
+    complete = False
+
+    async def watch(message: Message) -> None:
+        nonlocal complete
+        await send(message)
+        complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+    try:
+        await app(scope, receive, watch)
+    except Exception:
+        if not complete:
+            raise
+        _log.exception("a route of the project failed")
+
+
+class Choice:
+    """Behind the project's middleware: what none of its routes matches is for ours."""
+
+    def __init__(self, app: ASGIApp, *, routes: list[BaseRoute], ours: ASGIApp) -> None:
+        self._app = app
+        self._routes = routes
+        self._ours = ours
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or _is_theirs(scope, self._routes):
+            await self._app(scope, receive, send)
+            return
+        scope["app"] = scope["stepwell.app"]
         await self._ours(scope, receive, send)
+
+
+def _is_theirs(scope: Scope, routes: list[BaseRoute]) -> bool:
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
 
 
 class AskWho:
@@ -99,7 +131,7 @@ class AskWho:
         await self._app(scope, receive, send)
 
     def _asks(self, scope: Scope) -> bool:
-        if any(route.matches(scope)[0] is not Match.NONE for route in self._routes):
+        if _is_theirs(scope, self._routes):
             return self._theirs
         return self._ours and scope["path"] not in PUBLIC_PATHS and not is_address(scope["path"]) and "." not in scope["path"]
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
 
@@ -111,7 +111,8 @@ async def listen(
         app,
         http=BoundedHeads,
         lifespan="off",  # the caller opens the services
-        ws="none",  # not offered; such a request is treated like any other
+        ws=_open_websocket,  # type: ignore[arg-type]  # called like a class
+        ws_max_size=services.parts.settings.body_limit_bytes,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -120,6 +121,13 @@ async def listen(
         timeout_keep_alive=_IDLE_S,
     )
     await _Listener(config, services, on_ready, farewell, notice_s).serve(sockets=[bound])
+
+
+def _open_websocket(**given: Any) -> asyncio.Protocol:
+    """uvicorn's protocol for one websocket. It is imported for the first one, because most servers never get any."""
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+    return WebSocketsSansIOProtocol(**given)
 
 
 class _Listener(uvicorn.Server):

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 from starlette.requests import HTTPConnection
@@ -84,7 +84,7 @@ class RoutePolicy:
 
     action: str
 
-    async def __call__(self, request: Request) -> Principal:
+    async def __call__(self, request: HTTPConnection) -> Principal:
         authenticator: Authenticator = request.app.state.authenticator
         principal: Principal = await authenticator.identify(request)
         authorize(principal, self.action)
@@ -124,7 +124,7 @@ class StreamPolicy:
 
     action: str
 
-    async def __call__(self, request: Request) -> AsyncIterator[Principal]:
+    async def __call__(self, request: HTTPConnection) -> AsyncIterator[Principal]:
         principal = await RoutePolicy(self.action)(request)
         open_streams: OpenStreams = request.app.state.open_streams
         give_back = await open_streams.take(principal.owner)

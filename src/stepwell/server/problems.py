@@ -87,6 +87,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.FetchFailedError: ProblemKind(422, "page-unavailable", "The page could not be fetched"),
     errors.GraphBuildError: ProblemKind(503, "graph-unavailable", "The graph cannot be built"),
     errors.MissingExtraError: ProblemKind(503, "not-installed", "A required package is not installed"),
+    errors.ModelCallError: ProblemKind(503, "model-call", "A model call failed"),
     errors.ModelUnavailableError: ProblemKind(503, "model-unavailable", "No usable model"),
 }
 """The nearest class in an error's ancestry applies. Errors that are not listed are unexpected."""

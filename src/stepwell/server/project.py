@@ -105,7 +105,7 @@ def install_auth(app: FastAPI, project: ServedProject) -> None:
 
 
 _BELOW: dict[Part, tuple[str, ...]] = {
-    "meta": ("/info", "/metrics", "/docs"),
+    "meta": ("/", "/info", "/metrics", "/docs"),
     "mcp": ("/mcp",),
     "a2a": ("/a2a", "/.well-known/agent-card.json"),
     "event_streaming": ("/threads/{thread_id}/stream/events", "/threads/{thread_id}/commands"),

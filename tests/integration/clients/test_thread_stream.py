@@ -170,16 +170,9 @@ async def test_raw_events_of_two_readers_are_the_same(client: LangGraphClient) -
         assert [seq for seq, *_ in one] == sorted({seq for seq, *_ in one})
 
 
-async def test_the_websocket_is_refused_with_a_sentence(http: httpx.AsyncClient) -> None:
-    thread_id = str(uuid.uuid4())
-    upgrade = {
-        "connection": "Upgrade",
-        "upgrade": "websocket",
-        "sec-websocket-version": "13",
-        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
-    }
-    refused = await http.get(f"/threads/{thread_id}/stream/events", headers=upgrade)
-    assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+async def test_a_plain_request_to_the_websocket_is_refused_with_a_sentence(http: httpx.AsyncClient) -> None:
+    refused = await http.get(f"/threads/{uuid.uuid4()}/stream/events")
+    assert (refused.status_code, refused.headers["content-type"]) == (426, "application/problem+json")
     assert "server-sent events" in refused.json()["detail"]
 
 

@@ -45,7 +45,7 @@ def run(
     """Run the command and return its exit code. Any of the `apps` may work in the project, so all their slash commands count."""
     terminal = Terminal(sys.stdin, sys.stdout)
     with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
-        chosen = runner.run(_choose(client, address, assistant, thread))
+        chosen = runner.run(choose_assistant(client, address, assistant, thread))
         line = ServerLine(client, address, chosen["assistant_id"], terminal.line, MODES, subgraphs=True)
         conversations = RemoteConversations(line)
         session = runner.run(conversations.open(thread)) if thread else None
@@ -114,7 +114,7 @@ def _about(thread: Mapping[str, Any]) -> str:
     return f"{thread['status']:11} {str(thread['updated_at'])[:16]}  {title}"
 
 
-async def _choose(client: LangGraphClient, url: str, wanted: str | None, thread: str | None) -> Assistant:
+async def choose_assistant(client: LangGraphClient, url: str, wanted: str | None, thread: str | None) -> Assistant:
     """The assistant to talk to, by id, name or graph. Default: the thread's own, else `USUAL_ASSISTANT`, else the first one found."""
     await _first_contact(url)
     try:

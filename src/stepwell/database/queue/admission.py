@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from stepwell.database import sent_messages
+from stepwell.database.access import EVERYTHING, owned_by
 from stepwell.database.queue.branching import is_elsewhere, settle_checkpoint
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
 from stepwell.database.records.erasing import refuse_if_erasing
-from stepwell.database.records.searching import EVERYTHING, owned_by
 from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
 from stepwell.database.types import STEER, CancelAction, Json, Run, RunRequest
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
@@ -236,4 +236,5 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
 
 
 def _title(admission: Admission) -> dict[str, str]:
-    return {} if admission.title is None or admission.temporary_thread else {"title": admission.title}
+    unlisted = admission.temporary_thread and not admission.run.request.keep_if_asked
+    return {} if admission.title is None or unlisted else {"title": admission.title}

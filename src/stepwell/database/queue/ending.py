@@ -140,7 +140,9 @@ def _end_run(
     ).fetchone()
     statements.forget_replaced(connection, run.thread_id, run.run_id)
     insert_webhook(connection, run, _webhook_body(connection, run, status, error, now))
-    if run.request.delete_thread_after:
+    if run.request.keep_if_asked and paused:
+        connection.execute("UPDATE threads SET temporary = 0 WHERE thread_id = ?", (run.thread_id,))
+    elif run.request.delete_thread_after:
         connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
     if run.request.background:
         wake_parent(connection, run, status, error, now, paused=paused)

@@ -21,15 +21,15 @@ from itertools import zip_longest
 from typing import NamedTuple
 from uuid import uuid4
 
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.queue import ending, suspects
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.queue.unreadable_runs import UnreadableRun, set_aside
 from stepwell.database.records import thread_state
-from stepwell.database.records.searching import Clause, all_of, owned_by
 from stepwell.database.rows import dumps, run_from_row
 from stepwell.database.types import Lease, Run, RunEvent
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.sql import Connection, Row
+from stepwell.sql import Clause, Connection, Row
 
 HOLDER = "holder-"
 """Prefix of the name under which a process holds threads for something other than a run."""

@@ -43,6 +43,7 @@ from typing import Literal, TypeVar
 
 from stepwell.clock import Clock
 from stepwell.database import fence, sent_messages
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.checkpoints.serializer import continue_ids_after
 from stepwell.database.database import Separate, SqlDatabase
 from stepwell.database.events.log import EventLog, insert_events
@@ -52,7 +53,6 @@ from stepwell.database.queue.types import LEASE_S, Admission, Admitted, Cancella
 from stepwell.database.queue.unreadable_runs import UnreadableRun
 from stepwell.database.records import request_keys
 from stepwell.database.records.interrupts import ask, find_unshown, note_shown
-from stepwell.database.records.searching import Clause, all_of, owned_by
 from stepwell.database.records.usage import keep_usage
 from stepwell.database.rows import run_from_row, to_time
 from stepwell.database.types import (
@@ -68,7 +68,7 @@ from stepwell.database.types import (
     RunOutcome,
 )
 from stepwell.errors import LeaseLostError, NotFoundError, StorageUnavailableError
-from stepwell.sql import Connection
+from stepwell.sql import Clause, Connection
 from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty
 

@@ -1,24 +1,27 @@
 """Which items a search finds, and in which order. Nothing here knows SQL.
 
-- A *filter* names keys of the value. A plain value must be equal; an object is compared key by key; `{"$gt": 3}` compares
+- A *filter* names keys of the value, with dots between the keys of nested objects. A plain value must be equal; an object is compared key
+  by key; `{"$gt": 3}` compares
   (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`), numbers with numbers and texts with texts, and anything else does not match.
 - A *query* consists of words. An item is found if its value contains at least one of them as a whole word, ignoring case, in any text or
   number at any depth. Its score is the share of the query's words that it contains, from 0 to 1. Items with more of the words come first,
-  then those that mention them more often, then the most recently changed. A search does not understand meaning: use a vector store for
-  that.
+  then those that mention them more often, then the most recently changed.
+- In a store with an index, a query is compared by meaning instead (`index`). All items that have vectors are found, the closest first.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from itertools import islice
 from typing import Any
 
 from langgraph.store.base import ListNamespacesOp, MatchCondition, SearchItem, SearchOp
 
+from stepwell.database.store.index import StoreIndex
 from stepwell.database.store.statements import ItemRow
 from stepwell.errors import InvalidRequestError
 
@@ -44,8 +47,26 @@ def search(rows: Iterable[ItemRow], op: SearchOp) -> list[tuple[ItemRow, SearchI
     return [(row, _item(row, value, -rank[0] / len(words))) for rank, row, value in best[window]]
 
 
+def search_by_meaning(
+    rows: Iterable[ItemRow], op: SearchOp, index: StoreIndex, query: array[float]
+) -> list[tuple[ItemRow, SearchItem]]:
+    """The requested page of items, the closest first; of equally close ones the most recently changed."""
+    fitting = ((row, row.vectors) for row in rows if not op.filter or matches(row.parse(), op.filter))
+    best = nlargest(op.offset + op.limit, index.compare(query, fitting), key=lambda found: (found[0], found[1].updated))
+    return [(row, _item(row, row.parse(), score)) for score, row in best[op.offset :]]
+
+
 def matches(value: Mapping[str, Any], condition: Mapping[str, Any] | None) -> bool:
-    return not condition or all(_fits(value.get(key), asked) for key, asked in condition.items())
+    return not condition or all(_fits(_at(value, key), asked) for key, asked in condition.items())
+
+
+def _at(value: Mapping[str, Any], key: str) -> Any:
+    """The value of a key; `user.name` is the key itself if there is one, else `name` in `user`."""
+    if key in value or "." not in key:
+        return value.get(key)
+    first, _, rest = key.partition(".")
+    inner = value.get(first)
+    return _at(inner, rest) if isinstance(inner, Mapping) else None
 
 
 def namespace_matches(labels: tuple[str, ...], condition: MatchCondition) -> bool:

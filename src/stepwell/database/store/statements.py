@@ -33,16 +33,24 @@ SELECT namespace, key, value, created_at, updated_at, ttl_minutes FROM store_ite
 WHERE owner = :owner AND namespace >= :first AND namespace < :last AND {_LIVE}
 ORDER BY updated_at DESC, namespace, key
 """  # noqa: S608  fixed text
+_BELOW_WITH_VECTORS = f"""
+SELECT namespace, key, value, created_at, updated_at, ttl_minutes, vectors FROM store_items
+WHERE owner = :owner AND namespace >= :first AND namespace < :last AND {_LIVE} AND embedder = :index
+"""  # noqa: S608  fixed text
 _NAMESPACES = f"""
 SELECT DISTINCT namespace FROM store_items
 WHERE owner = :owner AND namespace >= :first AND namespace < :last AND {_LIVE}
 """  # noqa: S608  fixed text
 _PUT = """
-INSERT INTO store_items (owner, namespace, key, value, created_at, updated_at, ttl_minutes, expires_at)
-VALUES (:owner, :namespace, :key, :value, :now, :now, CAST(:ttl AS DOUBLE PRECISION), :now + CAST(:ttl AS DOUBLE PRECISION) * 60)
+INSERT INTO store_items (
+  owner, namespace, key, value, created_at, updated_at, ttl_minutes, expires_at, index_fields, embedder, vectors)
+VALUES (
+  :owner, :namespace, :key, :value, :now, :now, CAST(:ttl AS DOUBLE PRECISION), :now + CAST(:ttl AS DOUBLE PRECISION) * 60,
+  :index_fields, :embedder, :vectors)
 ON CONFLICT (owner, namespace, key) DO UPDATE SET
   created_at = CASE WHEN store_items.expires_at <= :now THEN :now ELSE store_items.created_at END,
-  value = excluded.value, updated_at = :now, ttl_minutes = excluded.ttl_minutes, expires_at = excluded.expires_at
+  value = excluded.value, updated_at = :now, ttl_minutes = excluded.ttl_minutes, expires_at = excluded.expires_at,
+  index_fields = excluded.index_fields, embedder = excluded.embedder, vectors = excluded.vectors
 """
 _DELETE = "DELETE FROM store_items WHERE owner = :owner AND namespace = :namespace AND key = :key"
 _REFRESH = """
@@ -63,6 +71,8 @@ class ItemRow(NamedTuple):
     created: float
     updated: float
     ttl_minutes: float | None
+    vectors: bytes | None = None
+    """Only read for a search by meaning."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -113,6 +123,12 @@ def below(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterat
         yield ItemRow(*row)
 
 
+def below_with_vectors(connection: Connection, shelf: Shelf, prefix: Sequence[str], index_id: str) -> Iterator[ItemRow]:
+    """Items at and below a namespace that this index has embedded, in any order: sorting them would take longer than comparing them."""
+    for row in connection.execute(_BELOW_WITH_VECTORS, {**shelf._asdict(), **_range(prefix), "index": index_id}):
+        yield ItemRow(*row)
+
+
 def namespaces(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for (namespace,) in connection.execute(_NAMESPACES, {**shelf._asdict(), **_range(prefix)}):
         yield labels_of(namespace)
@@ -124,7 +140,9 @@ def put_parameters(op: PutOp) -> dict[str, object]:
         value = None if op.value is None else orjson.dumps(op.value, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError as error:
         raise InvalidRequestError(f"The item '{op.key}' cannot be stored: its value is not JSON ({error}).") from error
-    return {"namespace": namespace_text(op.namespace), "key": op.key, "value": value, "ttl": op.ttl}
+    fields = None if op.index is None else orjson.dumps(op.index).decode()
+    place = {"namespace": namespace_text(op.namespace), "key": op.key}
+    return {**place, "value": value, "ttl": op.ttl, "index_fields": fields, "embedder": None, "vectors": None}
 
 
 def put(connection: Connection, shelf: Shelf, item: dict[str, object]) -> None:

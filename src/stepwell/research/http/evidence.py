@@ -110,7 +110,7 @@ async def verify_upload(request: Request, principal: Worker, services: Given, ex
 )
 async def verify_research(thread_id: OfThread, principal: Worker, services: Given, expected: Expected) -> Response:
     async with _folder() as folder:
-        bundle = await _pack(services, principal, thread_id, folder)
+        bundle = await pack_thread(services, principal, thread_id, folder)
         return json_response(await _verify(research_of(services).checker, bundle, expected))
 
 
@@ -173,7 +173,7 @@ async def get_source_text(thread_id: OfThread, source_id: SourceId, principal: R
 )
 async def export_research(thread_id: OfThread, principal: Exporter, services: Given, format: ExportFormat = "md") -> Response:
     async with _folder() as folder:
-        bundle = await _pack(services, principal, thread_id, folder)
+        bundle = await pack_thread(services, principal, thread_id, folder)
         try:
             document = await asyncio.to_thread(_write_document, bundle, format)
         except (BundleError, ConfigurationError) as error:
@@ -194,7 +194,8 @@ async def _evidence(services: Services, principal: Principal, thread_id: str) ->
     return vault, entries
 
 
-async def _pack(services: Services, principal: Principal, thread_id: str, folder: FilePath) -> FilePath:
+async def pack_thread(services: Services, principal: Principal, thread_id: str, folder: FilePath) -> FilePath:
+    """The bundle of a user's thread, in a folder."""
     vault, _ = await _evidence(services, principal, thread_id)
     bundle = folder / f"{thread_id}.zip"
     await write_bundle(vault, bundle, research_of(services).signer)

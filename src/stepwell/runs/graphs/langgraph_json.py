@@ -24,8 +24,9 @@ from stepwell.database.upkeep.expiry import ThreadRule
 from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.project.auth import ProjectAuth, read_auth
 from stepwell.runs.graphs.project.http import ProjectHttp, read_http
-from stepwell.runs.graphs.project.retention import read_retention
 from stepwell.runs.graphs.project.webhooks import ProjectWebhooks, read_webhooks
+from stepwell.runs.graphs.project.retention import read_retention
+from stepwell.runs.graphs.project.store import StoreSpec, read_store
 from stepwell.runs.graphs.sources import GraphSpec
 from stepwell.settings import fill_environment
 
@@ -39,7 +40,6 @@ _REFUSED = {
 }
 """Keys that protect something: a server that ignored them would be less safe than the project asks for."""
 _NOT_HONOURED = {
-    "store": "items are stored without an index and without expiry",
     "priority": "runs are driven in the order they arrive",
     "ui": "the project's user interfaces are not built",
     "node_version": "only Python graphs are served",
@@ -60,6 +60,7 @@ class LanggraphProject:
     auth: ProjectAuth | None = None
     http: ProjectHttp = field(default_factory=ProjectHttp)
     webhooks: ProjectWebhooks = field(default_factory=ProjectWebhooks)
+    store: StoreSpec = field(default_factory=StoreSpec)
     retention: ThreadRule | None = None
     """`checkpointer.ttl`: how long threads live."""
     notes: tuple[str, ...] = ()
@@ -91,6 +92,7 @@ def read_langgraph_json(path: Path) -> LanggraphProject:
         auth=read_auth(content, file),
         http=read_http(content, file),
         webhooks=read_webhooks(content, file),
+        store=read_store(content, file),
         retention=read_retention(content, file),
         notes=(
             *_notes_on_keys(content, file),
@@ -193,7 +195,7 @@ def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
         if (
             not value
             or key in _FOR_IMAGES
-            or key in ("graphs", "dependencies", "env", "checkpointer", "auth", "http", "webhooks")
+            or key in ("graphs", "dependencies", "env", "checkpointer", "store", "auth", "http", "webhooks")
         ):
             continue
         reason = _NOT_HONOURED.get(key, "this key is unknown")

@@ -31,6 +31,7 @@ from langgraph.store.base import BaseStore
 
 from stepwell.errors import GraphBuildError, ModelUnavailableError, NotFoundError, StepwellError
 from stepwell.in_thread import in_thread
+from stepwell.middleware.caller_tools import takes_caller_tools
 from stepwell.middleware.run_modes import RUN_MODES, has_run_modes
 from stepwell.models.connected import RunModels, using
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
@@ -211,6 +212,11 @@ class GraphRegistry:
         models = await self._models_for(owner)
         found = {name: served.find(models) for name, served in self._served.items()}
         return {name: bool(kept and has_rewind(kept[0])) for name, kept in found.items()}
+
+    async def takes_caller_tools(self, graph_id: str, owner: str | None = None) -> bool:
+        """Whether a graph is an agent that uses tools of its callers. Builds nothing: false for a graph that was not built yet."""
+        kept = self._find(graph_id).find(await self._models_for(owner))
+        return bool(kept and takes_caller_tools(kept[0]))
 
     async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
         """Every served graph, with a sentence that says why it cannot run here, or `None` if it can. Builds graphs that were not built yet.

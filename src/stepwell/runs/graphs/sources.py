@@ -103,6 +103,27 @@ class GraphSource:
         return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description, metadata or {})
 
 
+def load_export(subject: str, spec: GraphSpec, base: Path) -> object:
+    """The object that another key of a langgraph.json names (`./file.py:name`). `subject` is the key, as messages name it."""
+    importlib.invalidate_caches()
+    try:
+        module = _import_file(base, spec.place) if spec.is_file else importlib.import_module(spec.place)
+    except FileNotFoundError as error:
+        if error.filename != spec.place:
+            raise ConfigurationError(f"{subject}: importing '{_file_name(spec)}' failed with FileNotFoundError.") from error
+        raise ConfigurationError(
+            f"{subject} names the file '{_file_name(spec)}', which does not exist. Paths start at the folder of langgraph.json."
+        ) from error
+    except (Exception, SystemExit) as error:  # anything a user's file raises, even to end the program
+        failed = f"{subject} cannot be loaded: importing '{_file_name(spec)}' failed"
+        raise ConfigurationError(f"{failed} with {describe_error(error, failed)}") from error
+    if not hasattr(module, spec.name):
+        raise ConfigurationError(
+            f"{subject} names '{spec.name}' in '{_file_name(spec)}', but nothing there has that name. Correct the part after the colon."
+        )
+    return getattr(module, spec.name)
+
+
 def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:
     if spec.place.endswith(NODE_SUFFIXES):
         raise GraphBuildError(

@@ -85,8 +85,9 @@ class MessageBlocks:
         self._open: dict[str, _Writing] = {}
 
     def events(self, message: Any, metadata: Mapping[str, Any]) -> list[Event]:
-        """The events for a chunk or a complete message. Only a model's messages have blocks."""
-        if not isinstance(message, AIMessage) or not message.id:
+        """The events for a chunk or a complete message. Only a model's messages have blocks: one that a node merely returned is in the
+        state, and LangGraph's own server does not stream it either."""
+        if not isinstance(message, AIMessage) or not message.id or not _is_of_a_model(message, metadata):
             return []
         return list(self._events(message, message.id, metadata))
 
@@ -129,6 +130,11 @@ class _Writing:
             yield {"event": "content-block-finish", "index": index, "content": _finish_block(block)}
         rest = {"usage": self._usage, "metadata": plain(self._metadata)}
         yield {"event": "message-finish", **{name: value for name, value in rest.items() if value}}
+
+
+def _is_of_a_model(message: AIMessage, metadata: Mapping[str, Any]) -> bool:
+    """Whether a model call produced it. LangChain describes the model in the metadata of its calls, and nowhere else."""
+    return isinstance(message, AIMessageChunk) or "ls_model_type" in metadata
 
 
 def _about(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class BodyLimits:
         at_once = settings.bodies_at_once_bytes
         share = at_once // 2 if settings.asks_who else at_once
         self._receiving = Receiving(settings.body_limit_bytes, at_once, max(share, settings.body_limit_bytes))
+        self._checks = BodyChecks(settings)
         self._form_paths = form_paths
         self._upload_paths = upload_paths
         self._file_paths = file_paths
@@ -118,6 +119,17 @@ class BodyLimits:
         if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
             # A page can send some other types, such as text/plain, across sites without the browser asking us first.
             raise Refused(415, "not-json", "The body is not JSON", "Send JSON, with 'Content-Type: application/json'.")
+        await self._checks.check(body)
+
+
+class BodyChecks:
+    """What JSON may contain, wherever it arrives."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+
+    async def check(self, body: bytes) -> None:
+        """Raise `Refused` for zero bytes, deep nesting, too many values or messages, and integers beyond 64 bits."""
         if b"\0" in body:
             raise Refused(400, "not-json", "The body is not JSON", "The body contains a zero byte. Send JSON as UTF-8.")
         most_depth, most_items = self._settings.json_depth_limit, self._settings.json_items_limit

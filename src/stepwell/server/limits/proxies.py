@@ -29,7 +29,7 @@ class TrustedProxies:
         self._networks = [read_network(each) for each in trusted if each != EVERYTHING]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._comes_from_proxy(scope):
+        if scope["type"] in ("http", "websocket") and self._comes_from_proxy(scope):
             headers = Headers(scope=scope)
             scheme = headers.get("x-forwarded-proto", "").rpartition(",")[2].strip()
             client = self._client_in(",".join(headers.getlist("x-forwarded-for")))

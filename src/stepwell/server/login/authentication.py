@@ -115,9 +115,8 @@ class Authenticator:
         session = await self._records.find_session(hash_of(cookie))
         if session is None:
             raise NotSignedInError("You are not signed in any more. Sign in at /login.")
-        if request.scope.get("method", "GET") not in SAFE_METHODS and not from_own_page(
-            request.headers, self._settings.public_url
-        ):
+        # A websocket has no method and can carry changes.
+        if request.scope.get("method") not in SAFE_METHODS and not from_own_page(request.headers, self._settings.public_url):
             # Browsers send cookies with every request; only our own page may use one to change things.
             raise AccessError("This change came from another site's page. Use the server's own page, or an API key.")
         return Principal(session.owner, session.owner, session.is_operator, "session", session.key_id or "", session.grants)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter, time
+from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector, generate_latest
@@ -101,13 +102,28 @@ class Metrics:
 
     async def text(self) -> bytes:
         """All metrics. Values that the database cannot provide now are NaN."""
+        await self._ask_backlog()
+        # In a thread: formatting thousands of values takes milliseconds, which would delay streams.
+        return await asyncio.to_thread(generate_latest, self.registry)
+
+    async def samples(self) -> dict[str, list[dict[str, Any]]]:
+        """All metrics as JSON: the name of each, with its labels and values. Values that the database cannot provide now are null."""
+        await self._ask_backlog()
+
+        def collect() -> dict[str, list[dict[str, Any]]]:
+            found: dict[str, list[dict[str, Any]]] = {}
+            for sample in (sample for metric in self.registry.collect() for sample in metric.samples):
+                found.setdefault(sample.name, []).append({"labels": dict(sample.labels), "value": sample.value})
+            return found
+
+        return await asyncio.to_thread(collect)
+
+    async def _ask_backlog(self) -> None:
         if self._maintenance is not None:
             try:
                 self._show_backlog(await self._maintenance.backlog())
             except StorageUnavailableError:
                 self._show_backlog(None)
-        # In a thread: formatting thousands of values takes milliseconds, which would delay streams.
-        return await asyncio.to_thread(generate_latest, self.registry)
 
     def _show_backlog(self, backlog: Backlog | None) -> None:
         self._pending.set(backlog.pending if backlog else _UNKNOWN)

@@ -5,5 +5,5 @@ POST /threads/T/commands       commands   -> engine, threads
 POST /threads/T/stream/events  following  -> journal -> translation -> subscription -> frames
 ```
 
-Over server-sent events only; the protocol's other transport, a websocket, is not supported.
+The protocol's other transport, a websocket at the same address, carries both (`socket`).
 """

@@ -47,9 +47,9 @@ _INTERRUPT_ID = re.compile(r"[0-9a-f]{32}")
 _NOT_HERE = {
     "agent.getTree": "Get the graph from GET /assistants/{assistant_id}/graph, and follow the channel 'lifecycle' to see what is running.",
     "input.inject": "Start a run with the message as its input: it waits for the active run.",
-    "subscription.subscribe": "Open POST /threads/{thread_id}/stream/events instead: websockets are not supported.",
-    "subscription.unsubscribe": "Close the stream instead: websockets are not supported.",
-    "subscription.reconnect": "Open POST /threads/{thread_id}/stream/events with 'since' instead: websockets are not supported.",
+    "subscription.subscribe": "Open POST /threads/{thread_id}/stream/events, or send it over a websocket.",
+    "subscription.unsubscribe": "Close the stream, or send it over the websocket of the subscription.",
+    "subscription.reconnect": "Open POST /threads/{thread_id}/stream/events with 'since', or send it over a websocket.",
 }
 
 

@@ -43,12 +43,13 @@ class ProtocolEvent:
     members: bytes
 
     def frame(self, now_ms: int) -> bytes:
-        """The event as text/event-stream. `now_ms` is the time of sending, because the journal does not record the event's own time."""
-        return (
-            b'id: %d\nevent: %b\ndata: {"type":"event","event_id":"%d","seq":%d,"method":"%b",'
-            b'"params":{"namespace":%b,"timestamp":%d,%b}}\n\n'
-        ) % (
-            *(self.seq, self.method.encode(), self.seq, self.seq, self.method.encode()),
+        """The event as text/event-stream."""
+        return b"id: %d\nevent: %b\ndata: %b\n\n" % (self.seq, self.method.encode(), self.json(now_ms))
+
+    def json(self, now_ms: int) -> bytes:
+        """`now_ms` is the time of sending, because the journal does not record the event's own time."""
+        return b'{"type":"event","event_id":"%d","seq":%d,"method":"%b","params":{"namespace":%b,"timestamp":%d,%b}}' % (
+            *(self.seq, self.seq, self.method.encode()),
             *(orjson.dumps(self.namespace), now_ms, self.members),
         )
 

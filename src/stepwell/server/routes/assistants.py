@@ -9,6 +9,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from stepwell.database.records.types import Page
+from stepwell.errors import InvalidRequestError
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, next_page, nothing
@@ -160,8 +161,17 @@ async def list_versions(assistant_id: PathAssistant, body: VersionsQuery, princi
     summary="Make a version the current one",
     responses={200: {"model": AssistantResponse}},
 )
-async def set_latest(assistant_id: PathAssistant, body: VersionChoice, principal: Updater, services: Given) -> Response:
-    return json_response(assistant_wire(await services.assistants.set_latest(principal.owner, assistant_id, body.version)))
+async def set_latest(
+    assistant_id: PathAssistant,
+    principal: Updater,
+    services: Given,
+    body: VersionChoice | None = None,
+    version: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The version, if the body does not name it")] = None,
+) -> Response:
+    chosen = body.version if body else version
+    if chosen is None:
+        raise InvalidRequestError('No version was named. Send {"version": 2} as the body, or ?version=2.')
+    return json_response(assistant_wire(await services.assistants.set_latest(principal.owner, assistant_id, chosen)))
 
 
 @router.get(

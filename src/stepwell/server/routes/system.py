@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
@@ -52,10 +52,19 @@ async def get_info() -> Response:
 @router.get(
     "/metrics",
     operation_id="get_metrics",
-    summary="Metrics in Prometheus text format",
-    responses={200: {"description": "Counters", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+    summary="Metrics in Prometheus text format, or as JSON",
+    responses={
+        200: {
+            "description": "Counters",
+            "content": {"text/plain": {"schema": {"type": "string"}}, "application/json": {"schema": {"type": "object"}}},
+        }
+    },
 )
-async def get_metrics(principal: Operator, services: Given) -> Response:
+async def get_metrics(
+    principal: Operator, services: Given, form: Annotated[Literal["prometheus", "json"], Query(alias="format")] = "prometheus"
+) -> Response:
+    if form == "json":
+        return json_response(await services.metrics.samples())
     return Response(await services.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
@@ -69,7 +78,12 @@ async def get_health(principal: HealthReader, services: Given) -> Response:
     return json_response(await describe_health(services))
 
 
-@router.get("/docs", include_in_schema=False)
+@router.get(
+    "/docs",
+    operation_id="get_docs",
+    summary="This API as a page",
+    responses={200: {"description": "A page", "content": {"text/html": {"schema": {"type": "string"}}}}},
+)
 async def get_docs(request: Request) -> Response:
     return Response(render_docs(request.app.openapi()), media_type="text/html")
 

@@ -189,10 +189,13 @@ async def stream_thread(
     principal: StreamReader,
     services: Given,
     stream_mode: Annotated[list[ThreadStreamMode] | None, SeveralNames, Query(max_length=3)] = None,
+    stream_modes: Annotated[
+        list[ThreadStreamMode] | None, SeveralNames, Query(max_length=3, description="The same as stream_mode")
+    ] = None,
     last_event_id: LastEventId = None,
 ) -> Response:
     await services.threads.get(principal.owner, thread_id, with_values=False)
-    modes = frozenset(stream_mode or ["run_modes"])
+    modes = frozenset([*(stream_mode or ()), *(stream_modes or ())] or ["run_modes"])
     batches = services.engine.thread_events(principal.owner, thread_id, after=parse_last_event_id(last_event_id))
     return EventStream(frames(batches, lambda event: _in_modes(event, modes)), services.streams)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, WebSocket
 from starlette.responses import Response
 
 from stepwell.server.login.principal import Principal
@@ -13,6 +13,7 @@ from stepwell.server.problems import problem
 from stepwell.server.protocol.bodies import CommandResponse, EventsQuery, ThreadCommand
 from stepwell.server.protocol.commands import carry_out
 from stepwell.server.protocol.following import find_beginning, protocol_frames
+from stepwell.server.protocol.socket import ThreadSocket
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, json_response
 from stepwell.server.routing import Given, JsonRoute
@@ -25,7 +26,7 @@ Creator = Annotated[Principal, Depends(policy("runs:create"))]
 Reader = Annotated[Principal, Depends(policy("threads:read"))]
 StreamReader = Annotated[Principal, Depends(stream_policy("threads:read"))]
 
-_NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Websockets are not supported"}}
+_A_SOCKET: dict[int | str, dict[str, Any]] = {426: {"description": "A websocket is expected here"}}
 
 
 @router.post(
@@ -53,13 +54,19 @@ async def stream_events(thread_id: ThreadId, body: EventsQuery, principal: Strea
     return EventStream(protocol_frames(batches, subscription, services.clock), services.streams)
 
 
+@router.websocket("/threads/{thread_id}/stream/events")
+async def open_socket(websocket: WebSocket, thread_id: ThreadId, principal: StreamReader) -> None:
+    """Commands and events of a thread in one connection; every command is authorized by itself."""
+    await ThreadSocket(websocket, websocket.app.state.services, principal, thread_id).serve()
+
+
 @router.get(
     "/threads/{thread_id}/stream/events",
     operation_id="stream_thread_events_by_websocket",
-    summary="Not supported: SDKs would open a websocket here",
-    status_code=400,
-    responses=_NOT_OFFERED,
+    summary="The address of the websocket; a plain request is refused",
+    status_code=426,
+    responses=_A_SOCKET,
 )
-async def refuse_websocket(thread_id: ThreadId, principal: Reader) -> Response:
-    detail = "Thread streams use server-sent events, not a websocket. Use the SDK's transport 'sse', which is its default."
-    return problem(400, "websocket-not-offered", "Websockets are not supported", detail)
+async def refuse_plain_request(thread_id: ThreadId, principal: Reader) -> Response:
+    detail = "Open a websocket here, or POST to this address for server-sent events, which is the default of LangGraph's SDKs."
+    return problem(426, "websocket-expected", "A websocket is expected", detail, headers={"Upgrade": "websocket"})

@@ -25,6 +25,7 @@ from stepwell.server.schemas.threads import (
     ThreadPrune,
     ThreadResponse,
     ThreadSearch,
+    ThreadStorage,
     extract,
     thread_wire,
     ttl_of,
@@ -106,6 +107,17 @@ async def get_thread(thread_id: ThreadId, principal: Reader, services: Given, in
     thread = await services.threads.get(principal.owner, thread_id, with_ttl="ttl" in include)
     await note_shown(services, thread_id, (asked.interrupt_id for asked in thread.interrupts))
     return json_response(thread_wire(thread))
+
+
+@router.get(
+    "/threads/{thread_id}/storage",
+    operation_id="get_thread_storage",
+    summary="How many bytes the thread's checkpoints take, by kind and by channel",
+    responses={200: {"model": ThreadStorage}},
+)
+async def get_thread_storage(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
+    await services.threads.get(principal.owner, thread_id, with_values=False)
+    return json_response({"thread_id": thread_id, **await services.persistence.storage(thread_id)})
 
 
 @router.patch(

@@ -69,6 +69,9 @@ class RunCreate(Body):
     interrupt_before: Nodes | None = None
     interrupt_after: Nodes | None = None
     webhook: Annotated[str, Field(max_length=65_536)] | None = None
+    feedback_keys: Annotated[list[Annotated[str, Field(max_length=1024)]], Field(max_length=100)] | None = Field(
+        default=None, description="Accepted and not used: addresses for feedback would come from LangSmith."
+    )
     multitask_strategy: MultitaskStrategy | None = None
     if_not_exists: Literal["create", "reject"] | None = None
     on_disconnect: Literal["cancel", "continue"] | None = None

@@ -182,3 +182,33 @@ def _at(value: Any, steps: list[str | int]) -> Any:
         else:
             return None
     return value
+
+
+class StoredPart(BaseModel):
+    """Rows, and their bytes."""
+
+    count: int
+    bytes: int
+
+
+class StoredChannel(BaseModel):
+    """How often a channel was written, and the bytes of it."""
+
+    versions: int
+    bytes: int
+
+
+class StoredChannels(StoredPart):
+    """Values of channels, stored as the changes that tasks made."""
+
+    by_channel: dict[str, StoredChannel]
+
+
+class ThreadStorage(BaseModel):
+    """The space that a thread's checkpoints take, as stored."""
+
+    thread_id: str
+    total_bytes: int
+    checkpoints: StoredPart
+    channel_values: StoredChannels
+    pending_writes: StoredPart

@@ -6,6 +6,7 @@ the rest of it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -52,21 +53,22 @@ class OpenEngine:
     engine: Engine
     persistence: EmbeddedPersistence
     graph_id: str
+    registry: GraphRegistry
 
 
 @asynccontextmanager
 async def open_engine(
     file: Path,
     graph_id: str,
-    source: GraphSource,
+    source: GraphSource | GraphRegistry,
     *,
     new_id: Callable[[], str] = lambda: str(uuid4()),
     gates: Callable[[EmbeddedPersistence], Sequence[Gate]] = lambda persistence: (),
 ) -> AsyncIterator[OpenEngine]:
     """Opens the file, creating it if necessary, and resumes runs that a killed process left in it. On exit, active runs are handed
-    back: the next process that opens the file resumes them."""
+    back: the next process that opens the file resumes them. The graph comes from its source, or from the registry that has it."""
     clock = SystemClock()
-    registry = GraphRegistry({graph_id: source})
+    registry = source if isinstance(source, GraphRegistry) else GraphRegistry({graph_id: source})
     make_private_folder(file.parent)
     async with EmbeddedPersistence(file) as persistence:
         assistants = Assistants(persistence.records, registry, clock, new_id)
@@ -81,13 +83,24 @@ async def open_engine(
             gates=gates(persistence),
         )
         async with engine:
-            yield OpenEngine(engine, persistence, graph_id)
+            yield OpenEngine(engine, persistence, graph_id, registry)
 
 
 class EngineSession:
     """One thread of the engine's graph."""
 
-    def __init__(self, opened: OpenEngine, thread_id: str, modes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        opened: OpenEngine,
+        thread_id: str,
+        modes: Sequence[str],
+        *,
+        subgraphs: bool = False,
+        configurable: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`configurable` is what every run gets, as it is when the run starts."""
+        self._subgraphs = subgraphs
+        self._configurable = {} if configurable is None else configurable
         self._engine = opened.engine
         self._persistence = opened.persistence
         self._records = opened.persistence.records
@@ -192,11 +205,27 @@ class EngineSession:
             return None
 
     async def _start(self, **order: Any) -> AsyncGenerator[StreamPart]:
-        wanted = RunOrder(self._graph_id, thread_id=self._thread_id, stream_modes=self._modes, **order)
-        admitted = await self._engine.start(_OWNER, wanted)
-        async with aclosing(self._read(admitted.run.run_id)) as parts:
+        config = {"configurable": dict(self._configurable)} if self._configurable else {}
+        wanted = RunOrder(
+            self._graph_id,
+            thread_id=self._thread_id,
+            stream_modes=self._modes,
+            stream_subgraphs=self._subgraphs,
+            config=config,
+            **order,
+        )
+        async with aclosing(self._read(await self._admit(wanted))) as parts:
             async for part in parts:
                 yield part
+
+    async def _admit(self, wanted: RunOrder) -> str:
+        """The id of the run. If the caller gives up meanwhile, `stop` still knows which run to end."""
+        starting = asyncio.ensure_future(self._engine.start(_OWNER, wanted))
+        try:
+            return (await asyncio.shield(starting)).run.run_id
+        except asyncio.CancelledError:
+            self._run_id = (await starting).run.run_id
+            raise
 
     async def _read(self, run_id: str) -> AsyncGenerator[StreamPart]:
         self._run_id = run_id

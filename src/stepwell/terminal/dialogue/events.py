@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from stepwell.terminal.dialogue.interleaving import Floor, Said, Voice
 from stepwell.terminal.dialogue.session import StreamPart
@@ -24,6 +24,24 @@ _GRADER = "rubric_grader"
 """Who judges answers. What it does is not shown, only what it comes to."""
 
 
+class CallId(NamedTuple):
+    """A call of a tool. The id alone is not enough: subagents may use the same ones."""
+
+    namespace: tuple[str, ...]
+    id: str
+
+
+_ANY_CALL = CallId((), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of what a model thinks before it answers, if its provider sends it."""
+
+    speaker: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Called:
     """A tool is about to run."""
@@ -31,6 +49,7 @@ class Called:
     speaker: str
     tool: str
     args: Mapping[str, Any]
+    call: CallId = _ANY_CALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +60,7 @@ class Returned:
     tool: str
     text: str
     failed: bool
+    call: CallId = _ANY_CALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +108,15 @@ class Restarted:
     attempt: int
 
 
-TurnEvent: TypeAlias = Said | Called | Returned | Planned | Checked | Heard | Restarted
+TurnEvent: TypeAlias = Said | Thought | Called | Returned | Planned | Checked | Heard | Restarted
 
 
 class Translator:
     """Turns the parts of a stream into events. Use one per conversation: a resumed turn refers to calls of the turn before."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, thoughts: bool = False) -> None:
+        """`thoughts`: also yield what models think, which a terminal does not show."""
+        self._thoughts = thoughts
         self._open: dict[tuple[tuple[str, ...], str], tuple[str, str]] = {}
         """Calls without a result yet, with speaker and tool. Ids are unique only within an agent's turn, as some providers just count."""
         self._seen: set[tuple[tuple[str, ...], str | None]] = set()
@@ -102,6 +124,10 @@ class Translator:
         self._names: dict[tuple[str, ...], str] = {}
         """Who speaks in which subgraph; updates of the plan do not name the speaker."""
         self._floor = Floor()
+
+    def expect(self, called: Called) -> None:
+        """A call was made whose result is still to come, which this translator has not seen: the thread has stored it."""
+        self._open[called.call] = (called.speaker, called.tool)
 
     def translate(self, part: StreamPart) -> Iterator[TurnEvent]:
         """The events in one part of the stream; often none."""
@@ -125,9 +151,12 @@ class Translator:
         self, namespace: tuple[str, ...], message: Mapping[str, Any], metadata: Mapping[str, Any]
     ) -> Iterator[TurnEvent]:
         # A summary is written for the model, not for the person.
-        text = text_of(message)
-        if is_from_agent(message) and metadata.get("lc_source") != "summarization" and text:
-            speaker = _speaker(namespace, metadata.get("lc_agent_name"))
+        if not is_from_agent(message) or metadata.get("lc_source") == "summarization":
+            return
+        speaker = _speaker(namespace, metadata.get("lc_agent_name"))
+        if self._thoughts and (thought := thoughts_of(message)):
+            yield Thought(speaker, thought)
+        if text := text_of(message):
             yield from self._floor.say(Said(speaker, text, Voice(namespace, message.get("id"))))
 
     def _update(self, namespace: tuple[str, ...], update: Mapping[str, Any]) -> Iterator[TurnEvent]:
@@ -152,13 +181,14 @@ class Translator:
         speaker = self._names[namespace] = _speaker(namespace, message.get("name"))
         for call in message.get("tool_calls") or ():
             self._open[namespace, call["id"] or ""] = (speaker, call["name"])
-            yield Called(speaker, call["name"], call["args"])
+            yield Called(speaker, call["name"], call["args"], CallId(namespace, call["id"] or ""))
 
     def _result(self, namespace: tuple[str, ...], message: Mapping[str, Any]) -> Iterator[TurnEvent]:
-        caller = self._open.pop((namespace, message.get("tool_call_id") or ""), None)
+        call = CallId(namespace, message.get("tool_call_id") or "")
+        caller = self._open.pop(call, None)
         if caller is not None:
             speaker, tool = caller
-            yield Returned(speaker, tool, text_of(message), failed=message.get("status") == "error")
+            yield Returned(speaker, tool, text_of(message), message.get("status") == "error", call)
 
 
 def is_from_agent(message: Any) -> bool:
@@ -173,6 +203,24 @@ def text_of(message: Mapping[str, Any]) -> str:
         return content
     parts = content if isinstance(content, list) else []
     return "".join(part if isinstance(part, str) else _block_text(part) for part in parts)
+
+
+def thoughts_of(message: Mapping[str, Any]) -> str:
+    """What a model thought before this message, in whichever form its provider sends it."""
+    content = message.get("content")
+    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    said = "".join(_thought_text(block) for block in blocks)
+    return said or str((message.get("additional_kwargs") or {}).get("reasoning_content") or "")
+
+
+def _thought_text(block: Mapping[str, Any]) -> str:
+    match block.get("type"):
+        case "thinking":
+            return str(block.get("thinking") or "")
+        case "reasoning":
+            summary = block.get("summary") or ()
+            return str(block.get("reasoning") or "") or "".join(str(each.get("text") or "") for each in summary)
+    return ""
 
 
 def _speaker(namespace: tuple[str, ...], name: str | None) -> str:

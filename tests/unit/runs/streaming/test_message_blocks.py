@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Too
 
 from stepwell.runs.streaming.message_blocks import MessageBlocks
 
-NODE = {"langgraph_node": "talk", "ls_provider": "someone", "ls_model_name": "small", "secret": "no"}
+NODE = {"langgraph_node": "talk", "ls_provider": "someone", "ls_model_name": "small", "secret": "no", "ls_model_type": "chat"}
 
 
 def chunk(content: Any = "", *, last: bool = False, **fields: Any) -> AIMessageChunk:
@@ -118,3 +118,8 @@ def test_langchain_puts_the_message_together_again() -> None:
 
 def _usage(tokens: int) -> dict[str, int]:
     return {"input_tokens": 1, "output_tokens": tokens, "total_tokens": tokens + 1}
+
+
+def test_a_message_that_a_node_merely_returned_is_not_told() -> None:
+    blocks = MessageBlocks()
+    assert blocks.events(AIMessage("Hello", id="m1"), {"langgraph_node": "talk"}) == []

@@ -1,0 +1,3 @@
+from langgraph.store.ours import AsyncStore as AsyncSqliteStore
+
+__all__ = ["AsyncSqliteStore"]

@@ -1,0 +1,4 @@
+-- What a search by meaning compares. Without an index (`store.index` in langgraph.json) the last two stay null.
+ALTER TABLE store_items ADD COLUMN index_fields TEXT COLLATE "C"; -- JSON: the fields to embed, or false; null is what the index says
+ALTER TABLE store_items ADD COLUMN embedder TEXT COLLATE "C"; -- which index made the vectors; those of another are not compared
+ALTER TABLE store_items ADD COLUMN vectors BYTEA; -- one after the other, each of length 1, as 32-bit floats, little-endian

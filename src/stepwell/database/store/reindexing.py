@@ -1,0 +1,66 @@
+"""Embeds items that the current index has not embedded: those of an earlier index, and those stored without one.
+
+An item is changed only if it is still the one that was read: a put meanwhile has embedded its own value. So this can be stopped at any
+moment, run twice, and run in several processes; what is left is found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from stepwell.clock import Clock
+from stepwell.database.database import SqlDatabase
+from stepwell.database.rows import loads
+from stepwell.database.store.index import StoreIndex
+from stepwell.sql import Connection
+
+_STALE = "(embedder IS NULL OR embedder <> :index) AND (index_fields IS NULL OR index_fields <> 'false')"
+_NEXT = f"""
+SELECT owner, namespace, key, value, index_fields FROM store_items
+WHERE (owner, namespace, key) > (:owner, :namespace, :key) AND {_STALE} AND (expires_at IS NULL OR expires_at > :now)
+ORDER BY owner, namespace, key LIMIT :limit
+"""  # noqa: S608  fixed text
+_SET = f"""
+UPDATE store_items SET embedder = :index, vectors = :vectors
+WHERE owner = :owner AND namespace = :namespace AND key = :key AND value = :value AND {_STALE}
+"""  # noqa: S608  fixed text
+_AT_ONCE = 32
+
+
+class _Item(NamedTuple):
+    owner: str
+    namespace: str
+    key: str
+    value: str
+    index_fields: str | None
+
+    def texts(self, index: StoreIndex) -> list[str]:
+        return index.texts(loads(self.value), None if self.index_fields is None else loads(self.index_fields))
+
+
+async def reindex(database: SqlDatabase, clock: Clock, index: StoreIndex) -> int:
+    """Embed the items of all owners that need it. Returns how many."""
+    after, count = _Item("", "", "", "", None), 0
+    while some := await _read_next(database, clock.now().timestamp(), index, after):
+        texts = list(dict.fromkeys(text for item in some for text in item.texts(index)))
+        vectors = dict(zip(texts, await index.aembed(texts) if texts else (), strict=True))
+        rows = [_row(item, index, b"".join(vectors[text] for text in item.texts(index))) for item in some]
+
+        def store(connection: Connection, rows: Sequence[dict[str, object]] = rows) -> None:
+            connection.executemany(_SET, rows)
+
+        await database.write(store)
+        after, count = some[-1], count + len(some)
+    return count
+
+
+async def _read_next(database: SqlDatabase, now: float, index: StoreIndex, after: _Item) -> list[_Item]:
+    place = {"owner": after.owner, "namespace": after.namespace, "key": after.key}
+    asked = {**place, "index": index.id, "now": now, "limit": _AT_ONCE}
+    return await database.read(lambda connection: [_Item(*row) for row in connection.execute(_NEXT, asked)], patient=True)
+
+
+def _row(item: _Item, index: StoreIndex, vectors: bytes) -> dict[str, object]:
+    place = {"owner": item.owner, "namespace": item.namespace, "key": item.key, "value": item.value}
+    return {**place, "index": index.id, "vectors": vectors or None}

@@ -1,0 +1,352 @@
+"""One `tools/call`: a turn of an assistant as a stream of MCP messages, or as one result.
+
+```
+begin ─> follow ─┬─ tool starts, tool ends ──────> notifications/progress, if the client sent a progressToken
+                 ├─ asks ─> elicitation/create ┄┄> (a POST to any server) ┄┄> the next run ─> follow
+                 └─ ends ──────────────────────> the result
+```
+The answer to a question arrives with another request, maybe at another server. It starts the next run, whose events this stream reads from
+the database. If the answer is not accepted, or the person declines a question that has no answer for that, the thread's metadata says so
+(`REPLY`), and this stream asks again or ends.
+
+A client that loses the connection comes back with the last event's id (`Place`) and gets the rest. Losing it does not stop the run; only
+`notifications/cancelled` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+import orjson
+
+from stepwell.answers.typed import wording
+from stepwell.database.types import Assistant, PendingInterrupt, RequestKey, RunEvent
+from stepwell.errors import (
+    AnswerShapeError,
+    InterruptAnsweredError,
+    InvalidRequestError,
+    NotFoundError,
+    ResumeError,
+    StepwellError,
+)
+from stepwell.server.bridges.mcp.elicitation import DeclinedError, form_of, read_reply
+from stepwell.server.bridges.mcp.messages import INVALID_PARAMS, RpcError, RpcId, Session, rpc_error, rpc_result
+from stepwell.server.bridges.mcp.tools import THREAD_ID, find_tool
+from stepwell.server.bridges.naming import NamedAssistant
+from stepwell.server.bridges.schemas import compact, takes_object
+from stepwell.server.bridges.turns import Outcome, Restarted, ToolEnded, ToolStarted, Turn, Turns
+from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
+from stepwell.server.policy import authorize
+from stepwell.server.problems import problem_of
+from stepwell.server.run_headers import late_headers
+from stepwell.server.served_tools import ServedTool
+
+REPLY = "mcp_reply"
+"""Key of a thread's metadata: what became of the last reply to a question that did not answer it."""
+_LOOK_S = 1.0
+"""How often we look for such a reply while a question is open."""
+_STREAM_PREFIX = "mcp"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a call's stream is: the id of its events."""
+
+    thread_id: str
+    run_id: str
+    seq: int
+    message_id: RpcId
+    progress: RpcId | None = None
+    asked: int = 0
+    """How often the question after `seq` was sent."""
+
+    def encode(self) -> str:
+        return base64.urlsafe_b64encode(orjson.dumps(list(asdict(self).values()))).decode().rstrip("=")
+
+
+def read_place(text: str) -> Place:
+    """The place that an event's id names."""
+    try:
+        fields = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        thread_id, run_id, seq, message_id, progress, asked = fields
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise InvalidRequestError("The Last-Event-ID is not one of this server. Call the tool again.") from error
+    if not (isinstance(thread_id, str) and isinstance(run_id, str) and isinstance(seq, int) and isinstance(asked, int)):
+        raise InvalidRequestError("The Last-Event-ID is not one of this server. Call the tool again.")
+    return Place(thread_id, run_id, seq, message_id, progress, asked)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of one client."""
+
+    services: Services
+    principal: Principal
+    session: Session
+    message_id: RpcId
+    progress: RpcId | None = None
+
+    async def result(self, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        """The whole call as one message, for clients that read no streams. A question ends it."""
+        quiet = replace(self, session=replace(self.session, id=self.session.name), progress=None)
+        return await quiet._last(quiet.messages(params, headers))
+
+    async def _last(self, messages: AsyncGenerator[tuple[Place | None, dict[str, Any]]]) -> dict[str, Any]:
+        async with aclosing(messages) as told:
+            return [message async for _, message in told][-1]
+
+    async def messages(
+        self, params: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> AsyncGenerator[tuple[Place | None, dict[str, Any]]]:
+        """The messages of the call's stream, each with its place. The last one is the result, or an error."""
+        try:
+            tool = await find_tool(self.services, self.principal, params.get("name"))
+            arguments = params.get("arguments") or {}
+            if not isinstance(arguments, Mapping):
+                raise RpcError(INVALID_PARAMS, "'arguments' is an object.")
+            if isinstance(tool, ServedTool):
+                yield None, rpc_result(self.message_id, await self._use(tool, arguments))
+                return
+            turn, after = await self._begin(tool, arguments, headers)
+        except RpcError as error:
+            yield None, rpc_error(self.message_id, error.code, str(error))
+            return
+        except StepwellError as error:
+            yield None, rpc_result(self.message_id, _failure(error))
+            return
+        async with aclosing(
+            self.follow(turn, Place(turn.run.thread_id, turn.run.run_id, after, self.message_id, self.progress))
+        ) as told:
+            async for each in told:
+                yield each
+
+    async def follow(self, turn: Turn, place: Place) -> AsyncGenerator[tuple[Place | None, dict[str, Any]]]:
+        """The stream from a place on."""
+        if self.session.knows_priming and place.seq == 0:
+            yield place, {}
+        while True:
+            outcome = Outcome("stopped")
+            async with aclosing(turn.follow(place.seq)) as happenings:
+                async for each in happenings:
+                    if isinstance(each, Outcome):
+                        outcome = each
+                    elif self.progress is not None and (line := _line(each)):
+                        place = replace(place, seq=each.seq)
+                        yield place, self._progress(each.seq, line)
+            asked = replace(place, seq=max(place.seq, outcome.seq))
+            question = outcome.questions[0] if outcome.status == "asks" and outcome.questions else None
+            form = form_of(question, self.session) if question else None
+            if question is None or form is None:
+                yield asked, rpc_result(self.message_id, await self._result(turn, outcome))
+                return
+            answered: Turn | None = None
+            async with aclosing(self._ask(turn, question, form, asked)) as asking:
+                async for step in asking:
+                    if isinstance(step, Turn):
+                        answered = step
+                    else:
+                        yield step
+            if answered is None:
+                yield asked, rpc_result(self.message_id, await self._result(turn, outcome))
+                return
+            turn = answered
+            place = replace(asked, run_id=turn.run.run_id, asked=0)
+
+    async def _ask(
+        self, turn: Turn, question: PendingInterrupt, form: dict[str, Any], place: Place
+    ) -> AsyncGenerator[tuple[Place, dict[str, Any]] | Turn]:
+        """Send the question until it is answered; then yields the turn that goes on. Ends without one if the question stays open."""
+        problem = ""
+        while True:
+            if not place.asked or problem:
+                place = replace(place, asked=place.asked + 1)
+                message_id = f"{turn.run.thread_id}:{question.interrupt_id}:{place.asked}"
+                told = {**form, "message": f"{problem}\n{form['message']}".strip()}
+                yield place, {"jsonrpc": "2.0", "id": message_id, "method": "elicitation/create", "params": told}
+            found = await self._next(turn, place.seq, f"{question.interrupt_id}:{place.asked}")
+            if isinstance(found, str):
+                problem = found
+                continue
+            if found is not None:
+                yield found
+            return
+
+    async def _next(self, turn: Turn, after: int, asked: str) -> Turn | str | None:
+        """The run that answers this one's question; or what was wrong with a reply; or None if there will be no answer."""
+        events = cast(
+            "AsyncGenerator[list[RunEvent]]",
+            self.services.engine.thread_events(self.principal.owner, turn.run.thread_id, after=after),
+        )
+        async with aclosing(events) as batches:
+            batch = asyncio.ensure_future(anext(batches))
+            try:
+                while True:
+                    done, _ = await asyncio.wait({batch}, timeout=_LOOK_S)
+                    if done:
+                        for event in batch.result():
+                            if event.run_id != turn.run.run_id:
+                                return await self._going_on(turn, event.run_id)
+                        batch = asyncio.ensure_future(anext(batches))
+                    elif (reply := await self._reply(turn.run.thread_id, asked)) is not None:
+                        return reply or None
+            finally:
+                batch.cancel()
+                with suppress(asyncio.CancelledError, StopAsyncIteration):
+                    await batch
+
+    async def _going_on(self, turn: Turn, run_id: str) -> Turn | None:
+        found = await Turns(self.services, self.principal).find(turn.run.thread_id, run_id)
+        return found if found.run.resumes == turn.run.run_id else None
+
+    async def _reply(self, thread_id: str, asked: str) -> str | None:
+        """What was wrong with the reply to this question; empty if it was declined, None if there was none."""
+        thread = await self.services.threads.get(self.principal.owner, thread_id, with_values=False)
+        reply = thread.metadata.get(REPLY)
+        return str(reply.get("problem", "")) if isinstance(reply, Mapping) and reply.get("asked") == asked else None
+
+    async def _begin(self, tool: NamedAssistant, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Turn, int]:
+        """The turn of this call, and after which event it is followed. With nothing but a thread, the thread's newest run."""
+        authorize(self.principal, "runs:create")
+        turns = Turns(self.services, self.principal)
+        thread_id = arguments.get(THREAD_ID)
+        if thread_id is not None and not isinstance(thread_id, str):
+            raise InvalidRequestError("'thread_id' is a UUID, as text.")
+        given: Any = {name: value for name, value in arguments.items() if name != THREAD_ID}
+        assistant_id = tool.assistant.assistant_id
+        if thread_id and (waiting := await turns.open_questions(thread_id)) and given:
+            raise InvalidRequestError(f"The conversation waits for an answer. {_how_to_answer(thread_id, waiting[0])}")
+        if thread_id and not given:
+            newest = await self.services.engine.newest_run(self.principal.owner, thread_id)
+            if newest is None:
+                raise NotFoundError("thread", thread_id, "Nothing was said in it yet. Send messages.")
+            return Turn(self.services, self.principal, newest), 0
+        if await self._takes_one_value(tool.assistant):
+            given = given.get("input")
+        key = call_key(self.principal, self.session, self.message_id)
+        return await turns.begin(assistant_id, given, thread_id=thread_id, headers=headers, key=key), 0
+
+    async def _takes_one_value(self, assistant: Assistant) -> bool:
+        """Whether the graph's input is not an object; its tool then has the field `input`."""
+        owner, services = self.principal.owner, self.services
+        if await services.registry.input_fields(assistant.graph_id, owner, services.persistence.store(owner)) is not None:
+            return False
+        return not takes_object((await services.assistants.schemas(owner, assistant.assistant_id))["input_schema"])
+
+    async def _use(self, tool: ServedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        authorize(self.principal, tool.action)
+        found = await tool.call(self.services, self.principal, arguments)
+        return {"content": [_text(compact(found))], "structuredContent": dict(found), "isError": False}
+
+    async def _result(self, turn: Turn, outcome: Outcome) -> dict[str, Any]:
+        meta = {"thread_id": turn.run.thread_id, "run_id": turn.run.run_id}
+        if turn.additions:
+            meta |= await late_headers(self.services, turn.run, turn.additions)
+        return {**_told(turn, outcome), "_meta": meta}
+
+    def _progress(self, seq: int, line: str) -> dict[str, Any]:
+        params = {"progressToken": self.progress, "progress": seq, "message": line}
+        return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+
+
+def call_key(principal: Principal, session: Session, message_id: RpcId) -> RequestKey | None:
+    """The key by which any server finds the run of a call. Ids are unique within a session."""
+    if not session.name:
+        return None
+    return RequestKey(principal.owner, f"{_STREAM_PREFIX}:{session.name}:{orjson.dumps(message_id).decode()}", _STREAM_PREFIX)
+
+
+async def cancel_call(services: Services, principal: Principal, session: Session, message_id: Any) -> None:
+    """`notifications/cancelled`: stop what a call has started. Nothing happens if it has ended, or is not known."""
+    if not isinstance(message_id, str | int):
+        return
+    started = await services.engine.started_by(call_key(principal, session, message_id))
+    if started is not None:
+        await services.engine.cancel(principal.owner, started.run.thread_id, None, status="all")
+
+
+async def take_reply(services: Services, principal: Principal, message_id: Any, reply: Mapping[str, Any]) -> None:
+    """The client's answer to `elicitation/create`. What does not answer the question is noted for the stream that asked."""
+    parts = message_id.split(":") if isinstance(message_id, str) else []
+    if len(parts) != 3:
+        raise InvalidRequestError("The id of this response names no question of this server.")
+    thread_id, interrupt_id, number = parts
+    turns = Turns(services, principal)
+    pending = next((each for each in await turns.open_questions(thread_id) if each.interrupt_id == interrupt_id), None)
+    if pending is None:  # answered elsewhere
+        return
+    asked = f"{interrupt_id}:{number}"
+    try:
+        await turns.answer(thread_id, {interrupt_id: read_reply(pending, reply)})
+    except DeclinedError:
+        await services.threads.update(principal.owner, thread_id, {REPLY: {"asked": asked}})
+    except (ValueError, AnswerShapeError) as error:
+        await services.threads.update(principal.owner, thread_id, {REPLY: {"asked": asked, "problem": str(error)}})
+    except (InterruptAnsweredError, ResumeError):  # another answer was faster
+        return
+
+
+def _told(turn: Turn, outcome: Outcome) -> dict[str, Any]:
+    match outcome.status:
+        case "answered":
+            text = outcome.text or compact(outcome.values)
+            return {"content": [_text(text)], "structuredContent": _structured(outcome), "isError": False}
+        case "asks":
+            waiting = [wording(each.value, each.response_schema) for each in outcome.questions]
+            lines = [
+                "The assistant asks, and waits for an answer.",
+                *waiting,
+                _how_to_answer(turn.run.thread_id, *outcome.questions),
+            ]
+            questions = [{"interrupt_id": each.interrupt_id, "value": each.value} for each in outcome.questions]
+            structured = {THREAD_ID: turn.run.thread_id, "questions": questions}
+            return {"content": [_text("\n".join(lines))], "structuredContent": structured, "isError": True}
+        case "stopped":
+            return {"content": [_text("The call was cancelled.")], "isError": True}
+        case _:
+            return {"content": [_text(f"The assistant failed: {outcome.error}")], "isError": True}
+
+
+def _how_to_answer(thread_id: str, *questions: PendingInterrupt) -> str:
+    named = "".join(f' with {{"command": {{"resume": {{"{each.interrupt_id}": ...}}}}}}' for each in questions[:1])
+    return (
+        f"Its thread is {thread_id}. A person can answer there, on this server's page or by POST /threads/{thread_id}/runs{named}; "
+        "or call this tool again with only thread_id, from a client that supports elicitation. The same call then returns the result."
+    )
+
+
+def _structured(outcome: Outcome) -> dict[str, Any]:
+    """The graph's values. Of its messages only the answer: the caller has the others, or does not need them."""
+    values = outcome.values if isinstance(outcome.values, dict) else {"value": outcome.values}
+    if "messages" not in values:
+        return values
+    said = [{"role": "assistant", "content": outcome.text}] if outcome.text else []
+    return {**values, "messages": said}
+
+
+def _failure(error: StepwellError) -> dict[str, Any]:
+    if problem_of(error) is None:  # not for callers: a mistake of ours, or of the operator
+        raise error
+    return {"content": [_text(str(error))], "isError": True}
+
+
+def _line(happening: Any) -> str:
+    match happening:
+        case ToolStarted(name=name):
+            return f"Running {name}"
+        case ToolEnded(name=name, failed=failed):
+            return f"{name} failed" if failed else f"{name} is done"
+        case Restarted():
+            return "Resuming after an interruption"
+        case _:
+            return ""
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
