@@ -312,6 +312,23 @@ export interface paths {
         patch: operations["update_thread"];
         trace?: never;
     };
+    "/threads/{thread_id}/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many bytes the thread's checkpoints take, by kind and by channel */
+        get: operations["get_thread_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/copy": {
         parameters: {
             query?: never;
@@ -731,7 +748,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Not supported: SDKs would open a websocket here */
+        /** The address of the websocket; a plain request is refused */
         get: operations["stream_thread_events_by_websocket"];
         put?: never;
         /** Stream the events of a thread's runs, filtered, from the newest run or after 'since' */
@@ -1329,6 +1346,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a2a/{assistant_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Talk to an assistant, named by its id or graph, in A2A 1.0 (JSON-RPC) */
+        post: operations["call_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/ok": {
         parameters: {
             query?: never;
@@ -1387,7 +1421,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Metrics in Prometheus text format */
+        /** Metrics in Prometheus text format, or as JSON */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1406,6 +1440,23 @@ export interface paths {
         };
         /** Runs, streams, database size, background duties and problems, for operators */
         get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This API as a page */
+        get: operations["get_docs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2355,6 +2406,11 @@ export interface components {
             interrupt_after?: "*" | string[] | null;
             /** Webhook */
             webhook?: string | null;
+            /**
+             * Feedback Keys
+             * @description Accepted and not used: addresses for feedback would come from LangSmith.
+             */
+            feedback_keys?: string[] | null;
             /** Multitask Strategy */
             multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback" | "steer") | null;
             /** If Not Exists */
@@ -4344,6 +4400,11 @@ export interface components {
             interrupt_after?: "*" | string[] | null;
             /** Webhook */
             webhook?: string | null;
+            /**
+             * Feedback Keys
+             * @description Accepted and not used: addresses for feedback would come from LangSmith.
+             */
+            feedback_keys?: string[] | null;
             /** Multitask Strategy */
             multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback" | "steer") | null;
             /** If Not Exists */
@@ -4945,6 +5006,40 @@ export interface components {
             next: number | null;
         };
         /**
+         * StoredChannel
+         * @description How often a channel was written, and the bytes of it.
+         */
+        StoredChannel: {
+            /** Versions */
+            versions: number;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
+         * StoredChannels
+         * @description Values of channels, stored as the changes that tasks made.
+         */
+        StoredChannels: {
+            /** Count */
+            count: number;
+            /** Bytes */
+            bytes: number;
+            /** By Channel */
+            by_channel: {
+                [key: string]: components["schemas"]["StoredChannel"];
+            };
+        };
+        /**
+         * StoredPart
+         * @description Rows, and their bytes.
+         */
+        StoredPart: {
+            /** Count */
+            count: number;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
          * SubAgentMessagesResponse
          * @description A subagent's messages, from its task to its answer.
          */
@@ -5366,6 +5461,19 @@ export interface components {
             extract?: {
                 [key: string]: string;
             } | null;
+        };
+        /**
+         * ThreadStorage
+         * @description The space that a thread's checkpoints take, as stored.
+         */
+        ThreadStorage: {
+            /** Thread Id */
+            thread_id: string;
+            /** Total Bytes */
+            total_bytes: number;
+            checkpoints: components["schemas"]["StoredPart"];
+            channel_values: components["schemas"]["StoredChannels"];
+            pending_writes: components["schemas"]["StoredPart"];
         };
         /**
          * ThreadUsageResponse
@@ -6892,6 +7000,34 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    get_thread_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadStorage"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     copy_thread: {
         parameters: {
             query?: never;
@@ -7166,6 +7302,8 @@ export interface operations {
         parameters: {
             query?: {
                 stream_mode?: ("run_modes" | "lifecycle" | "state_update")[] | null;
+                /** @description The same as stream_mode */
+                stream_modes?: ("run_modes" | "lifecycle" | "state_update")[] | null;
             };
             header?: {
                 "last-event-id"?: string | null;
@@ -7817,8 +7955,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Websockets are not supported */
-            400: {
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            /** @description A websocket is expected here */
+            426: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7826,10 +7968,6 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -8316,16 +8454,19 @@ export interface operations {
     };
     set_latest_assistant_version: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The version, if the body does not name it */
+                version?: number | null;
+            };
             header?: never;
             path: {
                 assistant_id: string;
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["VersionChoice"];
+                "application/json": components["schemas"]["VersionChoice"] | null;
             };
         };
         responses: {
@@ -9144,6 +9285,53 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    call_agent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    jsonrpc: "2.0";
+                    id?: string | number | null;
+                    /** @description Such as SendMessage, SendStreamingMessage, GetTask, CancelTask, ListTasks */
+                    method: string;
+                    params?: Record<string, never>;
+                };
+            };
+        };
+        responses: {
+            /** @description A response of JSON-RPC with `result` or `error`; a stream of them for streaming methods */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     get_ok: {
         parameters: {
             query?: {
@@ -9214,7 +9402,9 @@ export interface operations {
     };
     get_metrics: {
         parameters: {
-            query?: never;
+            query?: {
+                format?: "prometheus" | "json";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9227,7 +9417,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": Record<string, never>;
                     "text/plain": string;
                 };
             };
@@ -9260,6 +9450,29 @@ export interface operations {
             403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_docs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problem422"];
             503: components["responses"]["Problem503"];
         };
     };
