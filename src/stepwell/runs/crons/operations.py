@@ -183,7 +183,7 @@ def on_run_completed(cron: Cron) -> Literal["delete", "keep"] | None:
     """What happens to a run's thread when the run has ended. A cron on a thread of its own leaves it."""
     if cron.thread_id:
         return None
-    return "delete" if order_of(cron).on_completion == "delete" else "keep"
+    return "keep" if cron.order.get("on_completion") == "keep" else "delete"
 
 
 def _check_end(end: datetime | None, now: datetime) -> datetime | None:
