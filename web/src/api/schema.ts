@@ -1,5 +1,109 @@
 // Made by scripts/generate-api-types.mjs from the server's OpenAPI document. Do not edit.
 export interface paths {
+    "/runs/crons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run on a new thread by a schedule */
+        post: operations["create_cron"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/runs/crons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run on this thread by a schedule */
+        post: operations["create_thread_cron"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/crons/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Search crons; the header X-Pagination-Next has the offset of the next page */
+        post: operations["search_crons"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/crons/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Count crons */
+        post: operations["count_crons"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/crons/{cron_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a cron */
+        get: operations["get_cron"];
+        put?: never;
+        post?: never;
+        /** Delete a cron; runs that it has started go on */
+        delete: operations["delete_cron"];
+        options?: never;
+        head?: never;
+        /** Change a cron; runs that it has started stay as they are */
+        patch: operations["update_cron"];
+        trace?: never;
+    };
+    "/runs/crons/{cron_id}/slots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what became of a cron's slots, newest first: fired, missed or refused */
+        get: operations["list_cron_slots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/runs": {
         parameters: {
             query?: never;
@@ -204,8 +308,25 @@ export interface paths {
         delete: operations["delete_thread"];
         options?: never;
         head?: never;
-        /** Merge into a thread's metadata; with 'Prefer: return=minimal' the response has no body */
+        /** Merge into a thread's metadata, and set its time to live; with 'Prefer: return=minimal' the response has no body */
         patch: operations["update_thread"];
+        trace?: never;
+    };
+    "/threads/{thread_id}/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many bytes the thread's checkpoints take, by kind and by channel */
+        get: operations["get_thread_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/threads/{thread_id}/copy": {
@@ -627,7 +748,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Not supported: SDKs would open a websocket here */
+        /** The address of the websocket; a plain request is refused */
         get: operations["stream_thread_events_by_websocket"];
         put?: never;
         /** Stream the events of a thread's runs, filtered, from the newest run or after 'since' */
@@ -1225,6 +1346,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a2a/{assistant_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Talk to an assistant, named by its id or graph, in A2A 1.0 (JSON-RPC) */
+        post: operations["call_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/ok": {
         parameters: {
             query?: never;
@@ -1283,7 +1421,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Metrics in Prometheus text format */
+        /** Metrics in Prometheus text format, or as JSON */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1302,6 +1440,23 @@ export interface paths {
         };
         /** Runs, streams, database size, background duties and problems, for operators */
         get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This API as a page */
+        get: operations["get_docs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2251,6 +2406,11 @@ export interface components {
             interrupt_after?: "*" | string[] | null;
             /** Webhook */
             webhook?: string | null;
+            /**
+             * Feedback Keys
+             * @description Accepted and not used: addresses for feedback would come from LangSmith.
+             */
+            feedback_keys?: string[] | null;
             /** Multitask Strategy */
             multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback" | "steer") | null;
             /** If Not Exists */
@@ -2563,6 +2723,225 @@ export interface components {
              * @description Ids of quotes
              */
             evidence: string[];
+        };
+        /** CronCount */
+        CronCount: {
+            /** Assistant Id */
+            assistant_id?: string | null;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * CronCreate
+         * @description A request for runs by a schedule, each on a new thread.
+         */
+        CronCreate: {
+            /** Input */
+            input?: unknown;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Assistant Id */
+            assistant_id: string;
+            /**
+             * Schedule
+             * @description Minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`
+             */
+            schedule: string;
+            /** Timezone */
+            timezone?: string | null;
+            /**
+             * End Time
+             * @description No run starts after this time; without an offset, in UTC
+             */
+            end_time?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "rollback" | "interrupt" | "enqueue") | null;
+            /**
+             * On Run Completed
+             * @description What happens to a run's thread when the run has ended; by default, it is deleted
+             */
+            on_run_completed?: ("delete" | "keep") | null;
+        };
+        /**
+         * CronPatch
+         * @description What to change about a cron. `null` means the same as leaving a field out, except for `end_time`: there it removes the end.
+         */
+        CronPatch: {
+            /** Input */
+            input?: unknown;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Schedule */
+            schedule?: string | null;
+            /** Timezone */
+            timezone?: string | null;
+            /** End Time */
+            end_time?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /**
+             * Metadata
+             * @description Merged into the cron's metadata
+             */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "rollback" | "interrupt" | "enqueue") | null;
+            /** On Run Completed */
+            on_run_completed?: ("delete" | "keep") | null;
+        };
+        /**
+         * CronResponse
+         * @description Runs on a schedule. `next_run_date` is null if there is no next run; `ended_because` says why a cron was ended for its owner.
+         */
+        CronResponse: {
+            /** Cron Id */
+            cron_id?: string;
+            /** Assistant Id */
+            assistant_id?: string;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** On Run Completed */
+            on_run_completed?: ("delete" | "keep") | null;
+            /** End Time */
+            end_time?: string | null;
+            /** Schedule */
+            schedule?: string;
+            /** Timezone */
+            timezone?: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at?: string;
+            /** User Id */
+            user_id?: string | null;
+            /** Payload */
+            payload?: {
+                [key: string]: unknown;
+            };
+            /** Next Run Date */
+            next_run_date?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** Enabled */
+            enabled?: boolean;
+            /** Ended Because */
+            ended_because?: string | null;
+        };
+        /** CronSearch */
+        CronSearch: {
+            /** Assistant Id */
+            assistant_id?: string | null;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Limit */
+            limit?: number | null;
+            /** Offset */
+            offset?: number | null;
+            /** Sort By */
+            sort_by?: ("cron_id" | "assistant_id" | "thread_id" | "next_run_date" | "end_time" | "created_at" | "updated_at") | null;
+            /** Sort Order */
+            sort_order?: ("asc" | "desc") | null;
+            /** Select */
+            select?: ("cron_id" | "assistant_id" | "thread_id" | "on_run_completed" | "end_time" | "schedule" | "timezone" | "created_at" | "updated_at" | "user_id" | "payload" | "next_run_date" | "metadata" | "enabled" | "ended_because")[] | null;
+        };
+        /**
+         * CronSlotResponse
+         * @description What became of a slot of a cron, or of all its slots from `slot` to `last_slot`.
+         */
+        CronSlotResponse: {
+            /**
+             * Slot
+             * Format: date-time
+             */
+            slot?: string;
+            /** Last Slot */
+            last_slot?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state?: "fired" | "missed" | "refused";
+            /** Run Id */
+            run_id?: string | null;
+            /** Thread Id */
+            thread_id?: string | null;
+            /** Note */
+            note?: string | null;
+            /**
+             * Noted At
+             * Format: date-time
+             */
+            noted_at?: string;
         };
         /** DatabaseFigures */
         DatabaseFigures: {
@@ -4021,6 +4400,11 @@ export interface components {
             interrupt_after?: "*" | string[] | null;
             /** Webhook */
             webhook?: string | null;
+            /**
+             * Feedback Keys
+             * @description Accepted and not used: addresses for feedback would come from LangSmith.
+             */
+            feedback_keys?: string[] | null;
             /** Multitask Strategy */
             multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback" | "steer") | null;
             /** If Not Exists */
@@ -4622,6 +5006,40 @@ export interface components {
             next: number | null;
         };
         /**
+         * StoredChannel
+         * @description How often a channel was written, and the bytes of it.
+         */
+        StoredChannel: {
+            /** Versions */
+            versions: number;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
+         * StoredChannels
+         * @description Values of channels, stored as the changes that tasks made.
+         */
+        StoredChannels: {
+            /** Count */
+            count: number;
+            /** Bytes */
+            bytes: number;
+            /** By Channel */
+            by_channel: {
+                [key: string]: components["schemas"]["StoredChannel"];
+            };
+        };
+        /**
+         * StoredPart
+         * @description Rows, and their bytes.
+         */
+        StoredPart: {
+            /** Count */
+            count: number;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
          * SubAgentMessagesResponse
          * @description A subagent's messages, from its task to its answer.
          */
@@ -4890,6 +5308,62 @@ export interface components {
             supersteps?: components["schemas"]["Superstep"][] | null;
             /** Graph Id */
             graph_id?: string | null;
+            /** Ttl */
+            ttl?: components["schemas"]["Ttl"] | number | null;
+        };
+        /**
+         * ThreadCronCreate
+         * @description A request for runs on a thread, by a schedule.
+         */
+        ThreadCronCreate: {
+            /** Input */
+            input?: unknown;
+            config?: components["schemas"]["RunConfig"] | null;
+            /** Context */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /** Webhook */
+            webhook?: string | null;
+            /** Interrupt Before */
+            interrupt_before?: "*" | string[] | null;
+            /** Interrupt After */
+            interrupt_after?: "*" | string[] | null;
+            /** Stream Mode */
+            stream_mode?: ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle") | ("values" | "messages" | "messages-tuple" | "updates" | "events" | "tasks" | "checkpoints" | "debug" | "custom" | "tools" | "lifecycle")[] | null;
+            /** Stream Subgraphs */
+            stream_subgraphs?: boolean | null;
+            /** Stream Resumable */
+            stream_resumable?: boolean | null;
+            /** Durability */
+            durability?: ("sync" | "async" | "exit") | null;
+            /**
+             * Checkpoint During
+             * @deprecated
+             */
+            checkpoint_during?: boolean | null;
+            /** Assistant Id */
+            assistant_id: string;
+            /**
+             * Schedule
+             * @description Minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`
+             */
+            schedule: string;
+            /** Timezone */
+            timezone?: string | null;
+            /**
+             * End Time
+             * @description No run starts after this time; without an offset, in UTC
+             */
+            end_time?: string | null;
+            /** Enabled */
+            enabled?: boolean | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** Multitask Strategy */
+            multitask_strategy?: ("reject" | "rollback" | "interrupt" | "enqueue") | null;
         };
         /** ThreadPatch */
         ThreadPatch: {
@@ -4897,6 +5371,8 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
+            /** Ttl */
+            ttl?: components["schemas"]["Ttl"] | number | null;
         };
         /** ThreadPrune */
         ThreadPrune: {
@@ -4907,7 +5383,7 @@ export interface components {
         };
         /**
          * ThreadResponse
-         * @description A conversation; `interrupts` are the open ones, by the task that raised them.
+         * @description A conversation; `interrupts` are the open ones, by the task that raised them; `ttl` only if it was asked for.
          */
         ThreadResponse: {
             /** Thread Id */
@@ -4955,6 +5431,7 @@ export interface components {
             extracted?: {
                 [key: string]: unknown;
             };
+            ttl?: components["schemas"]["TtlResponse"];
         };
         /** ThreadSearch */
         ThreadSearch: {
@@ -4984,6 +5461,19 @@ export interface components {
             extract?: {
                 [key: string]: string;
             } | null;
+        };
+        /**
+         * ThreadStorage
+         * @description The space that a thread's checkpoints take, as stored.
+         */
+        ThreadStorage: {
+            /** Thread Id */
+            thread_id: string;
+            /** Total Bytes */
+            total_bytes: number;
+            checkpoints: components["schemas"]["StoredPart"];
+            channel_values: components["schemas"]["StoredChannels"];
+            pending_writes: components["schemas"]["StoredPart"];
         };
         /**
          * ThreadUsageResponse
@@ -5036,6 +5526,37 @@ export interface components {
              * @description A Cashu token: cashuA… or cashuB…
              */
             token: string;
+        };
+        /**
+         * Ttl
+         * @description How long a thread lives without being used. `delete` erases it as a whole, `keep_latest` only its history.
+         */
+        Ttl: {
+            /** Strategy */
+            strategy?: ("delete" | "keep_latest") | null;
+            /**
+             * Ttl
+             * @description Minutes; null takes a thread's time to live away
+             */
+            ttl?: number | null;
+        };
+        /**
+         * TtlResponse
+         * @description When a thread expires if it is not used before.
+         */
+        TtlResponse: {
+            /**
+             * Strategy
+             * @enum {string}
+             */
+            strategy?: "delete" | "keep_latest";
+            /** Ttl Minutes */
+            ttl_minutes?: number;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at?: string;
         };
         /**
          * TurnResponse
@@ -5654,6 +6175,273 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    create_cron: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_thread_cron: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadCronCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    search_crons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronSearch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"][];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    count_crons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronCount"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": number;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_cron: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_cron: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_cron: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_cron_slots: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only slots before this time */
+                before?: string | null;
+            };
+            header?: never;
+            path: {
+                cron_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CronSlotResponse"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -6111,7 +6899,10 @@ export interface operations {
     };
     get_thread: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description More fields: `ttl` says when the thread expires */
+                include?: "ttl"[];
+            };
             header?: never;
             path: {
                 thread_id: string;
@@ -6204,6 +6995,34 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_thread_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadStorage"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
@@ -6483,6 +7302,8 @@ export interface operations {
         parameters: {
             query?: {
                 stream_mode?: ("run_modes" | "lifecycle" | "state_update")[] | null;
+                /** @description The same as stream_mode */
+                stream_modes?: ("run_modes" | "lifecycle" | "state_update")[] | null;
             };
             header?: {
                 "last-event-id"?: string | null;
@@ -7134,8 +7955,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Websockets are not supported */
-            400: {
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            /** @description A websocket is expected here */
+            426: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7143,10 +7968,6 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
         };
@@ -7633,16 +8454,19 @@ export interface operations {
     };
     set_latest_assistant_version: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The version, if the body does not name it */
+                version?: number | null;
+            };
             header?: never;
             path: {
                 assistant_id: string;
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["VersionChoice"];
+                "application/json": components["schemas"]["VersionChoice"] | null;
             };
         };
         responses: {
@@ -8461,6 +9285,53 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    call_agent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                assistant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    jsonrpc: "2.0";
+                    id?: string | number | null;
+                    /** @description Such as SendMessage, SendStreamingMessage, GetTask, CancelTask, ListTasks */
+                    method: string;
+                    params?: Record<string, never>;
+                };
+            };
+        };
+        responses: {
+            /** @description A response of JSON-RPC with `result` or `error`; a stream of them for streaming methods */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     get_ok: {
         parameters: {
             query?: {
@@ -8531,7 +9402,9 @@ export interface operations {
     };
     get_metrics: {
         parameters: {
-            query?: never;
+            query?: {
+                format?: "prometheus" | "json";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8544,7 +9417,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": Record<string, never>;
                     "text/plain": string;
                 };
             };
@@ -8577,6 +9450,29 @@ export interface operations {
             403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_docs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problem422"];
             503: components["responses"]["Problem503"];
         };
     };
