@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SyncBackend,
         WriteResult,
     )
+    from stepwell.backends.container import ContainerBackend
     from stepwell.backends.objects import ObjectBackend, get_gcs_root_path, set_gcs_root_path
     from stepwell.backends.permissions import FilesystemPermission
     from stepwell.errors import ConfigurationError, ModelCallError, StepwellError, ToolNameConflictError, ToolUseError
@@ -92,6 +93,7 @@ _HOMES = {
         "SyncBackend",
         "WriteResult",
     ),
+    "stepwell.backends.container": ("ContainerBackend",),
     "stepwell.backends.permissions": ("FilesystemPermission",),
     "stepwell.backends.objects": ("ObjectBackend", "get_gcs_root_path", "set_gcs_root_path"),
     "stepwell.errors": ("ConfigurationError", "ModelCallError", "StepwellError", "ToolNameConflictError", "ToolUseError"),
@@ -149,6 +151,7 @@ __all__ = [
     "CompositeBackend",
     "ConfigToStateMiddleware",
     "ConfigurationError",
+    "ContainerBackend",
     "DeepAgentState",
     "DeleteResult",
     "EditResult",

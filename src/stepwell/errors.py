@@ -67,6 +67,8 @@ StepwellError
 │   └── RefundUnavailableError      there is no refund now, or it has been fetched already
 └── AccessError                 the visitor
     ├── NotSignedInError            the visitor has to sign in
+    ├── HandlerRefusalError         the project's own auth refuses; `status` is the one that it chose
+    ├── HandlerResultError          the project's own auth failed, or returned something that cannot be applied
     └── SignInUnavailableError      the identity provider cannot be reached now
 ```
 
@@ -76,7 +78,7 @@ error, so LangGraph's bubble-up exceptions are never caught. Code that turns an 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -611,6 +613,19 @@ class NotSignedInError(AccessError):
     def __init__(self, message: str, challenge: str = 'Bearer realm="stepwell"') -> None:
         self.challenge = challenge
         super().__init__(message)
+
+
+class HandlerRefusalError(AccessError):
+    """The project's own auth refuses the request, with a status and headers of its choice."""
+
+    def __init__(self, message: str, status: int, headers: Mapping[str, str] | None = None) -> None:
+        self.status = status
+        self.headers = dict(headers or {})
+        super().__init__(message)
+
+
+class HandlerResultError(AccessError):
+    """The project's own auth failed, or returned something that cannot be applied. The request is not carried out."""
 
 
 class SignInUnavailableError(AccessError):

@@ -26,10 +26,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 from stepwell.errors import ConfigurationError
 
@@ -109,6 +111,18 @@ _TO_START = (
     "PYTHONPYCACHEPREFIX",
 )
 """The variables that an interpreter needs to find its own files on systems with unusual locations."""
+TRACE_SINKS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str, str]] = {
+    "langfuse": (
+        ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"),
+        ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
+        "https://cloud.langfuse.com",
+        "/api/public/otel",
+    ),
+    "langsmith": (("LANGSMITH_API_KEY",), ("LANGSMITH_ENDPOINT",), "https://api.smith.langchain.com", "/otel"),
+    "phoenix": ((), ("PHOENIX_COLLECTOR_ENDPOINT",), "http://127.0.0.1:6006", ""),
+}
+"""What `STEPWELL_TRACES` may name: the keys it needs, the variables with its address, its usual address, and the path for OTLP there. The
+variables are those of each product's own SDK."""
 OTEL_HEADERS = ("STEPWELL_OTEL_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 
 
@@ -155,6 +169,8 @@ class TelemetrySettings:
     """`name=value,name=value`, values percent-encoded, as OpenTelemetry writes them."""
     content: bool = False
     """Whether traces include messages, arguments and results."""
+    fault: str | None = None
+    """Why `STEPWELL_TRACES` cannot be followed. It is told by what opens the telemetry, so that other commands go on working."""
 
 
 @dataclass(frozen=True)
@@ -421,12 +437,53 @@ def _find_endpoint(layers: Sequence[_Layer], options: Mapping[str, tuple[str, ..
 def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:
     # Headers contain keys, so the address must not come from a lower layer than the headers. OpenTelemetry's exporter reads the headers in
     # the process environment itself.
+    if sink := _find(layers, "STEPWELL_TRACES"):
+        return _find_trace_sink(layers, sink.lower())
     places = [place for place, layer in enumerate(layers) if _find([layer], *OTEL_HEADERS)]
     endpoint = _find(layers[: places[0] + 1] if places else layers, *OTEL_ENDPOINTS)
     if endpoint is None:
         return None
-    content = (_find(layers, "STEPWELL_OTEL_CONTENT") or "").lower() in ("1", "true", "yes", "on")
-    return TelemetrySettings(endpoint, _secret(_find(layers, *OTEL_HEADERS)), content)
+    return TelemetrySettings(endpoint, _secret(_find(layers, *OTEL_HEADERS)), _wants_content(layers))
+
+
+def _wants_content(layers: Sequence[_Layer]) -> bool:
+    return (_find(layers, "STEPWELL_OTEL_CONTENT") or "").lower() in ("1", "true", "yes", "on")
+
+
+def _find_trace_sink(layers: Sequence[_Layer], sink: str) -> TelemetrySettings:
+    """A product that takes OTLP, by its name and the variables of its own SDK."""
+    if sink not in TRACE_SINKS:
+        return TelemetrySettings(
+            "", fault=f"STEPWELL_TRACES names no place for traces that we know. Use {_either(TRACE_SINKS)}."
+        )
+    if other := next((name for name in (*OTEL_ENDPOINTS, *OTEL_HEADERS) if _find(layers, name)), None):
+        # Its headers would be sent to the product too: OpenTelemetry's exporter reads them in the process environment itself.
+        return TelemetrySettings("", fault=f"STEPWELL_TRACES={sink} and {other} both say where traces go. Remove one of them.")
+    keys, addresses, usual, path = TRACE_SINKS[sink]
+    if missing := [name for name in keys if not _find(layers, name)]:
+        return TelemetrySettings("", fault=f"STEPWELL_TRACES={sink} needs {' and '.join(missing)}. Set what is missing.")
+    # As above: a key must not be sent to an address from a lower layer than its own.
+    secret = (*keys, "PHOENIX_API_KEY") if sink == "phoenix" else keys
+    holding = [place for place, layer in enumerate(layers) if _find([layer], *secret)]
+    address = (_find(layers[: holding[0] + 1] if holding else layers, *addresses) or usual).rstrip("/")
+    headers = ",".join(f"{name}={quote(value, safe='')}" for name, value in _sink_headers(layers, sink).items())
+    return TelemetrySettings(f"{address.removesuffix(path)}{path}", _secret(headers), _wants_content(layers))
+
+
+def _sink_headers(layers: Sequence[_Layer], sink: str) -> dict[str, str]:
+    if sink == "langfuse":
+        pair = f"{_find(layers, 'LANGFUSE_PUBLIC_KEY')}:{_find(layers, 'LANGFUSE_SECRET_KEY')}"
+        return {"authorization": f"Basic {b64encode(pair.encode()).decode()}", "x-langfuse-ingestion-version": "4"}
+    if sink == "langsmith":
+        found = {"x-api-key": _find(layers, "LANGSMITH_API_KEY"), "langsmith-project": _find(layers, "LANGSMITH_PROJECT")}
+        return {name: value for name, value in found.items() if value}
+    key = _find(layers, "PHOENIX_API_KEY")
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _either(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}"
 
 
 def prefer_in_environment(variable: str, value: str) -> None:
@@ -442,6 +499,11 @@ def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
 def bare_environment(changes: Mapping[str, str]) -> dict[str, str]:
     """The environment for a child process that reads untrusted bytes: what an interpreter needs to start, and no keys."""
     return {name: os.environ[name] for name in _TO_START if name in os.environ} | dict(changes)
+
+
+def current_environment() -> Mapping[str, str]:
+    """The variables of this process, for the few values of a served project that name one of its own."""
+    return dict(os.environ)
 
 
 def fill_environment(variables: Mapping[str, str] | Path) -> tuple[str, ...]:

@@ -103,6 +103,14 @@ class Dialect(Protocol):
         the value matches any object."""
         ...
 
+    def has_exactly(self, column: str, key: str, value: Any) -> Clause:
+        """The condition that the JSON object in `column` has this value under this key. Lists and objects are compared as a whole."""
+        ...
+
+    def has_element(self, column: str, key: str, value: Any) -> Clause:
+        """The condition that the JSON object in `column` has a list under this key, with this value in it."""
+        ...
+
     def member_is(self, column: str, key: str, value: Any) -> Clause:
         """The condition that the JSON object in `column` has this value under this key; `None` also matches a missing key."""
         ...
@@ -128,6 +136,20 @@ class SqliteDialect:
         sql = f"EXISTS (SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND {leaf.sql})"  # noqa: S608 - only numbers and names of ours
         return Clause(sql, (*path, *leaf.bound))
 
+    def has_exactly(self, column: str, key: str, value: Any) -> Clause:
+        leaf = _equals("e0", value)
+        if isinstance(value, Mapping):
+            leaf = Clause("e0.type = 'object' AND e0.value = json(?)", (orjson.dumps(value).decode(),))
+        return Clause(f"EXISTS (SELECT 1 FROM json_each({column}) AS e0 WHERE e0.key = ? AND {leaf.sql})", (key, *leaf.bound))  # noqa: S608 - names of ours
+
+    def has_element(self, column: str, key: str, value: Any) -> Clause:
+        leaf = _equals("e1", value)
+        if isinstance(value, Mapping):
+            leaf = Clause("e1.type = 'object' AND e1.value = json(?)", (orjson.dumps(value).decode(),))
+        inner = "json_each(CASE e0.type WHEN 'array' THEN e0.value ELSE '[]' END) AS e1"
+        sql = f"EXISTS (SELECT 1 FROM json_each({column}) AS e0, {inner} WHERE e0.key = ? AND {leaf.sql})"  # noqa: S608 - names of ours
+        return Clause(sql, (key, *leaf.bound))
+
     def member_is(self, column: str, key: str, value: Any) -> Clause:
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             value = float(value)  # as SQLite reads it in JSON
@@ -150,6 +172,15 @@ class PostgresDialect:
         if isinstance(value, Mapping):
             return Clause(f"jsonb_typeof({member}) = 'object'", tuple(path))
         return Clause(f"{member} = json_of(?)", (*path, orjson.dumps(value).decode()))
+
+    def has_exactly(self, column: str, key: str, value: Any) -> Clause:
+        return Clause(f"json_of({column}) -> CAST(? AS TEXT) = json_of(?)", (key, orjson.dumps(value).decode()))
+
+    def has_element(self, column: str, key: str, value: Any) -> Clause:
+        member = f"json_of({column}) -> CAST(? AS TEXT)"
+        elements = f"jsonb_array_elements(CASE jsonb_typeof({member}) WHEN 'array' THEN {member} ELSE '[]' END)"
+        sql = f"EXISTS (SELECT 1 FROM {elements} AS e(element) WHERE e.element = json_of(?))"  # noqa: S608 - names of ours
+        return Clause(sql, (key, key, orjson.dumps(value).decode()))
 
     def member_is(self, column: str, key: str, value: Any) -> Clause:
         member = f"json_of({column}) -> CAST(? AS TEXT)"

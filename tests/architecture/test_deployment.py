@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -214,3 +215,59 @@ def test_the_manifests_find_one_another(resources: dict):
                 volume["persistentVolumeClaim"]["claimName"] for volume in pod["volumes"] if "persistentVolumeClaim" in volume
             ]
             assert all(("PersistentVolumeClaim", claim) in resources for claim in claims)
+
+
+def test_workers_are_scaled_by_figures_that_every_process_reports_for_all(resources: dict):
+    """Each process reports the whole database: a sum would count every run once per process."""
+    scaled = yaml.safe_load(text_of("keda/worker.yaml"))
+    assert (scaled["apiVersion"], scaled["kind"]) == ("keda.sh/v1alpha1", "ScaledObject")
+    worker = resources["Deployment", scaled["spec"]["scaleTargetRef"]["name"]]
+    (trigger,) = scaled["spec"]["triggers"]
+    asked = re.findall(r"(\w+)\((\w+)\{", trigger["metadata"]["query"])
+    assert [function for function, _ in asked] == ["max", "max"]
+    written = (ROOT / "src/stepwell/server/monitoring/metrics.py").read_text(encoding="utf-8")
+    assert all(f'Gauge("{name}"' in written for _, name in asked)
+    arguments = worker["spec"]["template"]["spec"]["containers"][0]["args"]
+    most = int(arguments[arguments.index("--concurrency") + 1])
+    assert int(trigger["metadata"]["threshold"]) < most, "before all workers are full, another one comes"
+    by_cpu = resources["HorizontalPodAutoscaler", "stepwell-worker"]["spec"]
+    assert (scaled["spec"]["minReplicaCount"], scaled["spec"]["maxReplicaCount"]) == (
+        by_cpu["minReplicas"],
+        by_cpu["maxReplicas"],
+    )
+
+
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_starts_a_command_that_stepwell_has_and_waits_long_enough(unit: Path, capsys: pytest.CaptureFixture[str]):
+    text = unit.read_text(encoding="utf-8")
+    program, *command = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)[1].replace("%i", "1").split()
+    assert program.endswith("/bin/stepwell")
+    assert main([*command, "--database-url", "nowhere"]) == 2
+    assert "postgresql://" in capsys.readouterr().err
+    assert int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)[1]) > 10, "longer than STEPWELL_DRAIN_SECONDS"
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path):
+    """Only the program is another: it must exist for the check."""
+    for unit in UNITS:
+        text = unit.read_text(encoding="utf-8").replace("/opt/stepwell/bin/stepwell", "/bin/true")
+        (tmp_path / unit.name.replace("@.", "@1.")).write_text(text, encoding="utf-8")
+    files = sorted(map(str, tmp_path.iterdir()))
+    done = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_the_samples_for_tls_pass_events_on_as_they_come_and_believe_no_client():
+    nginx, caddy = text_of("nginx-tls.conf"), text_of("Caddyfile")
+    assert f"proxy_pass http://127.0.0.1:{DEFAULT_PORT};" in nginx
+    assert f"reverse_proxy 127.0.0.1:{DEFAULT_PORT} " in caddy
+    assert "proxy_buffering off;" in nginx
+    assert "flush_interval -1" in caddy
+    assert "X-Forwarded-For $remote_addr;" in nginx
+    assert "X-Forwarded-For {remote_host}" in caddy
+    for text in (nginx, caddy):
+        assert "STEPWELL_TRUSTED_PROXIES=127.0.0.1" in text

@@ -26,7 +26,7 @@ from tests.integration.clients.processes import serving, started
 
 ROOT = Path(__file__).parents[2]
 ANSWER = "A stepwell is a well with stairs."
-READY_S = 60.0
+READY_S = 240.0
 
 
 class ModelServer(BaseHTTPRequestHandler):

@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from stepwell import create_deep_agent
 from stepwell.database.types import Run, RunOutcome, RunRequest
 from stepwell.runs.telemetry import open_telemetry, otel
-from stepwell.settings import Secret, TelemetrySettings
+from stepwell.settings import Secret, Settings, TelemetrySettings
 from stepwell.testing import ScriptedModel, call, each_run, say
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -91,6 +91,36 @@ async def test_a_collector_gets_the_spans_with_the_headers():
     ]
     assert names.count("invoke_agent clerk") == 2
     assert names.count("execute_tool ls") == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "path", "header"),
+    [
+        (
+            {"STEPWELL_TRACES": "langfuse", "LANGFUSE_PUBLIC_KEY": "pk", "LANGFUSE_SECRET_KEY": "sk", "LANGFUSE_HOST": "HERE"},
+            "/api/public/otel/v1/traces",
+            ("authorization", "Basic cGs6c2s="),
+        ),
+        (
+            {"STEPWELL_TRACES": "langsmith", "LANGSMITH_API_KEY": "key", "LANGSMITH_ENDPOINT": "HERE"},
+            "/otel/v1/traces",
+            ("x-api-key", "key"),
+        ),
+        (
+            {"STEPWELL_TRACES": "phoenix", "PHOENIX_API_KEY": "key", "PHOENIX_COLLECTOR_ENDPOINT": "HERE"},
+            "/v1/traces",
+            ("authorization", "Bearer key"),
+        ),
+    ],
+)
+async def test_a_product_gets_the_spans_where_it_takes_them(variables: dict[str, str], path: str, header: tuple[str, str]):
+    with collector() as (address, heard):
+        settings = Settings.load({name: value.replace("HERE", address) for name, value in variables.items()})
+        telemetry = open_telemetry(settings.telemetry)
+        await drive(telemetry, 1)
+        await close(telemetry)
+    assert {asked for asked, _, _ in heard} == {path}
+    assert all(headers[header[0]] == header[1] for _, headers, _ in heard)
 
 
 async def test_a_collector_that_hangs_holds_nothing_up():

@@ -37,7 +37,8 @@ class ExecuteResponse:
 
 @runtime_checkable
 class SandboxBackendProtocol(_Files, Protocol):
-    """A backend that runs commands where its files are. Implement `execute`; derive from this class to get its async form."""
+    """A backend that runs commands where its files are. Implement `execute`; derive from this class to get its async form. A text
+    `about_commands`, if there is one, is added to what the model reads about the tool."""
 
     @property
     def id(self) -> str:

@@ -18,6 +18,7 @@ from stepwell.cli import arguments as serving
 from stepwell.cli.acp import arguments as acp
 from stepwell.cli.chat import arguments as chat
 from stepwell.cli.operator import arguments as operator
+from stepwell.cli.project import arguments as project
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.products import Product, installed_products, load_part
 from stepwell.terminal.commands import Commands, UsageError
@@ -90,6 +91,7 @@ def make_parser(products: Iterable[Product]) -> argparse.ArgumentParser:
     for product in sorted(products, key=lambda product: not product.graphs):  # in the help, agents come first
         if product.commands:
             _add_commands(product, _Commands(subparsers, f"the product '{product.name}'", owners))
+    project.add_commands(ours)
     serving.add_commands(ours)
     acp.add_commands(ours)
     operator.add_commands(ours)

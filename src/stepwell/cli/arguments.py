@@ -65,13 +65,19 @@ def _add_serve(commands: Commands) -> None:
     serve.add_argument(
         "--insecure", action="store_true", help="do not require sign-in, even if other machines can reach the server"
     )
+    serve.add_argument(
+        "--reload",
+        action="store_true",
+        help="start again whenever a Python file of the project, its langgraph.json or .env changes; for development",
+    )
     serve.set_defaults(run=_run_serve)
 
 
 def _run_serve(arguments: argparse.Namespace) -> int:
     from stepwell.cli import serve
 
-    return serve.run(
+    start = serve.run_reloading if arguments.reload else serve.run
+    return start(
         host=arguments.host,
         port=arguments.port,
         graphs=arguments.graphs,

@@ -12,7 +12,7 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ from stepwell.runs.crons.scheduler import CronScheduler
 from stepwell.runs.engine import MOST_AT_ONCE
 from stepwell.runs.graphs.langgraph_json import LanggraphProject, read_langgraph_json
 from stepwell.runs.graphs.project.store import make_index
+from stepwell.runs.graphs.project.webhooks import fill_headers
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.runs.telemetry import open_telemetry
@@ -43,12 +44,14 @@ from stepwell.runs.upkeep.retention import Retention
 from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
 from stepwell.server.assembly import open_services
+from stepwell.server.custom_routes import open_app
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.parts import Parts, Services
+from stepwell.server.project import ServedProject, load_project, narrowed
 from stepwell.server.settings import ServerSettings
-from stepwell.settings import Settings
+from stepwell.settings import Settings, current_environment
 from stepwell.terminal.database_place import PostgresPlace
 from stepwell.tools.documents.page import PageText
 from stepwell.tools.web.fetch import PageFetcher
@@ -118,6 +121,13 @@ async def open_server(
     `superseded` is called when a newer version has migrated the database, so that this process can no longer write to it;
     `before_driving` is called before the first run is claimed."""
     metrics = Metrics()
+    project = ServedProject()
+    if graphs.project is not None:
+        project = await asyncio.to_thread(load_project, graphs.project.auth, graphs.project.http, graphs.project.folder)
+        asked = graphs.project.webhooks
+        webhooks = replace(asked, headers=fill_headers(asked.headers, current_environment()) if asked.headers else {})
+        server_settings = replace(server_settings, own_auth=project.auth is not None, project_webhooks=webhooks)
+        project = narrowed(project, asks_who=server_settings.asks_who)
     close_to_others(settings.data_folder)  # an earlier version may have left it readable to others; new folders are private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     if graphs.project:
@@ -156,7 +166,9 @@ async def open_server(
         if persistence.store_rules.index:
             await stack.enter_async_context(Reindexing(persistence, services.supervisor))
         await stack.enter_async_context(_make_scheduler(services))
-        yield OpenServer(create_app(services, server_settings), services)
+        app = create_app(services, server_settings, project=project)
+        app.state.request_state = await stack.enter_async_context(open_app(project.app))
+        yield OpenServer(app, services)
 
 
 def _make_store_rules(project: LanggraphProject, settings: Settings) -> StoreRules:

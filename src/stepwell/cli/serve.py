@@ -51,8 +51,9 @@ def run(
     demo: bool = True,
     concurrency: int | None = None,
     drain_s: int | None = None,
+    bound: socket.socket | None = None,
 ) -> int:
-    """Run the command and return its exit code."""
+    """Run the command and return its exit code. `bound` is a socket that is bound already (`run_reloading`)."""
     # Set before LangGraph is imported, which reads it once. Checkpoints then hold only data, never executable objects.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     require_extra()
@@ -76,7 +77,7 @@ def run(
 
     if settings.upload_dir is not None:
         _require_folder("STEPWELL_UPLOAD_DIR", settings.upload_dir)
-    with bind(server_settings.host, server_settings.port) as bound:
+    with bound or bind(server_settings.host, server_settings.port) as bound:
         from stepwell.cli.compose import graphs_to_serve
         from stepwell.server.monitoring.logs import open_logs
 
@@ -98,6 +99,31 @@ def run(
         # Everything is stored and closed. Only steps that ignore cancellation are left, and Python would wait for them.
         os._exit(superseded.exit_code)
     return superseded.exit_code
+
+
+def run_reloading(**options: Any) -> int:
+    """The same, started again whenever the project's code changes. Runs are handed back at once then, unless `drain_s` says otherwise."""
+    require_extra()
+    from stepwell.cli import reload
+    from stepwell.server.listening import bind
+    from stepwell.server.settings import ServerSettings
+
+    settings = ServerSettings.load(
+        Settings.load().server, host=options["host"], port=options["port"], insecure=options["insecure"]
+    )
+    if options.get("drain_s") is None:
+        options["drain_s"] = 0
+    with bind(settings.host, settings.port) as bound:
+        return reload.run(run, _folders_to_watch(options["graphs"]), bound, options)
+
+
+def _folders_to_watch(langgraph_json: Path | None) -> tuple[Path, ...]:
+    """The project's folder and those it imports from; without a project, the working folder, where a product may be written."""
+    if langgraph_json is None:
+        return (Path(),)
+    from stepwell.runs.graphs.langgraph_json import read_langgraph_json
+
+    return read_langgraph_json(langgraph_json).import_folders
 
 
 async def _serve(

@@ -18,9 +18,10 @@ from typing import Any, Literal
 
 from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
+from stepwell.database.callers import filter_of
 from stepwell.database.database import SqlDatabase
 from stepwell.database.records import request_keys
-from stepwell.database.records.searching import Clause, Order, all_of, contains, order_by, owned_by
+from stepwell.database.records.searching import Clause, Order, all_of, contains, matches, order_by, owned_by, personal
 from stepwell.database.records.types import Page
 from stepwell.database.rows import dumps, from_time, loads, to_time
 from stepwell.database.types import Json, RequestKey
@@ -51,6 +52,8 @@ class CronAccess:
     key_id: str | None = None
     """The API key, or the key of the session. If it exists, its grants are used and not those below."""
     grants: Grants = field(default_factory=Grants)
+    user: Json | None = None
+    """What a project's `authenticate` returned, for the graphs of its runs."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class CronTable:
         return done
 
     async def delete(self, owner: str | None, cron_id: str) -> None:
-        where = all_of(Clause("cron_id = ?", (cron_id,)), owned_by(owner))
+        where = all_of(Clause("cron_id = ?", (cron_id,)), _seen_by(self._database.dialect, owner))
         sql = f"DELETE FROM crons WHERE {where.sql}"  # noqa: S608 - clauses of ours
         if not await self._database.write(lambda connection: connection.execute(sql, where.bound).rowcount, frees=True):
             raise _missing(cron_id)
@@ -231,8 +234,14 @@ def settling(
     return work
 
 
+def _seen_by(dialect: Dialect, owner: str | None) -> Clause:
+    """The crons that this caller may see and change, like `owned_by` for threads."""
+    found = filter_of(owner, "crons")
+    return personal(owner) if found is None else matches(dialect, "metadata", found)
+
+
 def _matching(dialect: Dialect, owner: str | None, wanted: CronFilter) -> Clause:
-    clauses = [owned_by(owner), contains(dialect, "metadata", wanted.metadata)]
+    clauses = [_seen_by(dialect, owner), contains(dialect, "metadata", wanted.metadata)]
     if wanted.assistant_id is not None:
         clauses.append(Clause("assistant_id = ?", (wanted.assistant_id,)))
     if wanted.thread_id is not None:
@@ -250,13 +259,13 @@ def _require_room(connection: Connection, owner: str, max_per_owner: int) -> Non
 
 def _require_thread(connection: Connection, owner: str, thread_id: str) -> None:
     """In the transaction that stores the cron: a thread that is deleted takes its crons along."""
-    row = connection.execute("SELECT 1 FROM threads WHERE thread_id = ? AND owner = ?", (thread_id, owner)).fetchone()
-    if row is None:
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+    if connection.execute(f"SELECT 1 FROM threads WHERE {where.sql}", where.bound).fetchone() is None:  # noqa: S608 - clauses of ours
         raise NotFoundError("thread", thread_id, "Search the threads to see which there are, or create it.")
 
 
 def _row(connection: Connection, owner: str | None, cron_id: str) -> Row | None:
-    where = all_of(Clause("cron_id = ?", (cron_id,)), owned_by(owner))
+    where = all_of(Clause("cron_id = ?", (cron_id,)), _seen_by(connection.dialect, owner))
     sql = f"SELECT * FROM crons WHERE {where.sql}"  # noqa: S608 - clauses of ours
     row: Row | None = connection.execute(sql, where.bound).fetchone()
     return row

@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock, SystemClock
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.checkpoints.sizes import measure_thread
 from stepwell.database.crons import CronTable
@@ -37,7 +38,7 @@ from stepwell.database.store.items import SqlStore, StoreRules
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.database.webhooks import WebhookOutbox
-from stepwell.sql import Connection
+from stepwell.sql import Clause, Connection
 
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
 # LangGraph stores an answer that belongs to no task yet under the all-zero task id.
@@ -159,8 +160,8 @@ class Persistence(ABC):
         """The open interrupts of the owner's thread, in the order they were first seen."""
 
         def work(connection: Connection) -> list[PendingInterrupt]:
-            row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
-            mine = row is not None and owner in (None, row["owner"])
+            where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+            mine = connection.execute(f"SELECT 1 FROM threads WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
             return interrupts.open_interrupts(connection, thread_id) if mine else []
 
         return await self.database.read(work)

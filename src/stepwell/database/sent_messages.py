@@ -18,10 +18,11 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.rows import dumps, from_time, loads, request_to_text
 from stepwell.database.types import Lease, Run
 from stepwell.errors import MessageTakenError, NoActiveRunError, NotFoundError, RunPausedError
-from stepwell.sql import Connection
+from stepwell.sql import Clause, Connection
 from stepwell.state.steering import MAX_WAITING, SteeringMessage, other_content, queue_full
 
 SteeringState = Literal["waiting", "given", "taken", "enqueued"]
@@ -53,10 +54,9 @@ def send(
     connection: Connection, owner: str | None, thread_id: str, run_id: str, messages: Sequence[SteeringMessage], now: float
 ) -> list[SentMessage]:
     """Let messages wait for a run; all of them or none. A message that was sent before is not sent again."""
-    run = connection.execute(
-        "SELECT owner, status FROM runs WHERE run_id = ? AND thread_id = ?", (run_id, thread_id)
-    ).fetchone()
-    if run is None or owner not in (None, run["owner"]):
+    where = all_of(Clause("run_id = ? AND thread_id = ?", (run_id, thread_id)), owned_by(connection.dialect, owner, "runs"))
+    run = connection.execute(f"SELECT status FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
+    if run is None:
         raise NotFoundError("run", run_id)
     wanted: dict[str, SteeringMessage] = {}
     for message in messages:

@@ -134,16 +134,21 @@ class RunRequest(RunFields):
     """The thread that the usage of a side question counts for. Never taken from a caller."""
     background: Json | None = None
     """What a run of a background task has to know of its task and its parent (`queue/background`). Never taken from a caller."""
+    user: Json | None = None
+    """What the project's `authenticate` returned about the run's user. Never taken from a caller."""
+    stamp: Json | None = None
+    """What the project's auth handlers put into the metadata, also for threads that the run creates. Never taken from a caller."""
 
     def without_secrets(self) -> RunRequest:
         """A copy without secrets, recognised by their names: for display, and for storage once the run has ended."""
         context = None if self.context is None else without_secrets(self.context)
-        return replace(self, config=without_secrets(self.config), context=context)
+        user = None if self.user is None else without_secrets(self.user)
+        return replace(self, config=without_secrets(self.config), context=context, user=user)
 
     @property
     def secrets(self) -> frozenset[str]:
         """Values that must not appear in the run's errors or logs."""
-        return secret_values(self.config, self.context)
+        return secret_values(self.config, self.context, self.user)
 
 
 @dataclass(frozen=True)

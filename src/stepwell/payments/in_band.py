@@ -57,9 +57,7 @@ class Change:
         If the mint is down, the change stays in the session."""
         if self.cashier is None or self.session_id is None:
             return self.token
-        thread = (
-            None if run.request.delete_thread_after else await services.threads.get(run.owner, run.thread_id, with_values=False)
-        )
+        thread = None if run.request.delete_thread_after else await services.threads.get(None, run.thread_id, with_values=False)
         if thread is not None and thread.status in ("busy", "interrupted"):
             return None
         try:

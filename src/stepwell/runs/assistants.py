@@ -21,6 +21,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock
+from stepwell.database.callers import stamped
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.types import SYSTEM, Assistant, Json
@@ -120,16 +121,16 @@ class Assistants:
         made = Assistant(
             assistant_id=_as_id(assistant_id or "") or self._new_id(),
             graph_id=graph_id,
-            owner=SYSTEM if owner is None else owner,
+            owner=SYSTEM if owner is None else str(owner),
             name=name or _UNTITLED,
             description=description,
             config=chosen_config,
             context=chosen_context,
-            metadata=dict(metadata or {}),
+            metadata=stamped(owner, metadata),
             created_at=now,
             updated_at=now,
         )
-        return await self._records.create_assistant(made, if_exists=if_exists)
+        return await self._records.create_assistant(made, if_exists=if_exists, caller=owner)
 
     async def update(
         self,
@@ -157,7 +158,7 @@ class Assistants:
                 description=before.description if description is None else description,
                 config=chosen_config,
                 context=chosen_context,
-                metadata={**before.metadata, **(metadata or {})},
+                metadata={**before.metadata, **stamped(owner, metadata)},
             )
             return await self._records.save_assistant_version(owner, changed)
 

@@ -240,7 +240,7 @@ class Attempt:
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` if the run was stopped while the graph was being built."""
         request = self._run.request
-        saver, store = self._persistence.saver(self._lease, self._steering), self._persistence.store(self._lease.owner)
+        saver, store = self._persistence.saver(self._lease, self._steering), self._persistence.store(self._run.owner)
         making = self._registry.graph(
             request.graph_id,
             config=self._caller_config(),

@@ -212,11 +212,14 @@ class ServerTasks:
                 durability=request.durability,
                 webhook=known["webhook"],
                 background=known,
+                user=request.user,
+                stamp=request.stamp,
             ),
             status="pending",
             created_at=now,
             updated_at=now,
             metadata={
+                **(request.stamp or {}),
                 "graph_id": known["graph_id"],
                 "assistant_id": known["assistant_id"],
                 "subagent_name": known["agent_name"],
@@ -226,7 +229,7 @@ class ServerTasks:
 
     def _admission(self, run: Run, known: Json, title: str | None) -> Admission:
         names = {"graph_id": known["graph_id"], "assistant_id": known["assistant_id"]}
-        return Admission(run, create_thread=True, thread_metadata=names, title=title, max_active=self._max_active)
+        return Admission(run, create_thread=True, thread_metadata=names, title=title, max_active=self._max_active, trusted=True)
 
     def _in_turn(self, connection: Connection, wanted: Admission) -> Admission:
         """A task waits for its turn like a run of its parent's."""
@@ -237,8 +240,10 @@ class ServerTasks:
         return {task_id: _report(task) for task_id, task in (await self._find(task_ids, results=results)).items()}
 
     async def _find(self, task_ids: Sequence[str], *, results: bool) -> dict[str, BackgroundTask]:
-        owner = self._run.owner
-        return await self._persistence.database.read(lambda connection: find(connection, owner, task_ids, results=results))
+        owner, parent = self._run.owner, self._run.thread_id
+        return await self._persistence.database.read(
+            lambda connection: find(connection, owner, task_ids, results=results, parent=parent)
+        )
 
     async def _require_own(self, task_id: str) -> BackgroundTask:
         """A task that this thread has started. A copy of a thread knows the tasks of the original, but may not change them."""

@@ -95,7 +95,7 @@ def make_config(
         "configurable": {
             **request.config.get("configurable", {}),
             **names,
-            **describe_user(run.owner),
+            **describe_user(run.owner, request.user),
             **(checkpoint or {}),
             **given,
         },

@@ -24,6 +24,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock
+from stepwell.database.callers import Caller, stamped
 from stepwell.database.events.reading import BEGINNING
 from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
@@ -292,10 +293,11 @@ class Engine:
         return assistant
 
     async def _admission(self, owner: str | None, order: RunOrder, grants: object) -> Admission:
+        order = _from_caller(owner, order)
         assistant = await self._check_order(owner, order)
         arrival = Arrival(
             caller=owner,
-            owner=owner if owner is not None else await self._owner_of(order.thread_id),
+            owner=str(owner) if owner is not None else await self._owner_of(order.thread_id),
             thread_id=order.thread_id or self._new_id(),
             assistant=assistant,
             order=order,
@@ -314,7 +316,7 @@ class Engine:
             refuse_bare=self._options.refuse_bare_answers,
             place=arrival.place,
         )
-        return await self._check_answers(await self._check_mode(arrival.owner, admission))
+        return await self._check_answers(await self._check_mode(arrival.owner, _signed(owner, admission)))
 
     async def _check_mode(self, owner: str, admission: Admission) -> Admission:
         """Refuse an unknown mode of an agent's run. A run that answers a question keeps the mode of the run that asked, and one that goes
@@ -358,7 +360,7 @@ class Engine:
     async def _check_answers(self, admission: Admission) -> Admission:
         if admission.answers is None:
             return admission
-        asked = await self._persistence.open_interrupts(admission.run.owner, admission.run.thread_id)
+        asked = await self._persistence.open_interrupts(admission.caller or admission.run.owner, admission.run.thread_id)
         # In a thread: checking a large answer against a schema takes time.
         checked = await asyncio.to_thread(check_answers, admission.answers, asked, self._options.answer_shapes)
         return replace(admission, checked=checked)
@@ -545,3 +547,24 @@ def _event_name(mode: str) -> str:
 def _base_name(event: str) -> str:
     """`updates|tools:1` and `messages/partial` belong to the modes `updates` and `messages`."""
     return event.split("|", 1)[0].split("/", 1)[0]
+
+
+def _from_caller(owner: str | None, order: RunOrder) -> RunOrder:
+    """The order with what the project's auth handlers put into its metadata, and the headers that runs get in their configuration."""
+    if not isinstance(owner, Caller):
+        return order
+    order = replace(order, metadata=stamped(owner, order.metadata))
+    if not owner.configurable:
+        return order
+    if order.context:
+        return replace(order, context={**order.context, **owner.configurable})
+    configurable = {**(order.config.get("configurable") or {}), **owner.configurable}
+    return replace(order, config={**order.config, "configurable": configurable})
+
+
+def _signed(owner: str | None, admission: Admission) -> Admission:
+    """The admission with its caller, who decides which thread is theirs, and with what graphs are told about the user."""
+    if not isinstance(owner, Caller):
+        return admission
+    request = replace(admission.run.request, user=owner.user, stamp=owner.metadata or None)
+    return replace(admission, run=replace(admission.run, request=request), caller=owner)

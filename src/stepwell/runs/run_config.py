@@ -39,8 +39,16 @@ _INTERNAL = frozenset({"langgraph_path", "lc_versions", "writes", "counters_sinc
 class RunUser(dict[str, Any]):
     """A plain object, so that a graph may store it in its state, with the attributes of LangGraph's `BaseUser`."""
 
-    def __init__(self, identity: str) -> None:
-        super().__init__(identity=identity, display_name=identity, is_authenticated=True, permissions=[])
+    def __init__(self, identity: str, known: Mapping[str, Any] | None = None) -> None:
+        """`known` is what a project's `authenticate` says about the user."""
+        defaults = {"identity": identity, "display_name": identity, "is_authenticated": True, "permissions": []}
+        super().__init__({**defaults, **(known or {}), "identity": identity})
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"The user has no '{name}'.") from None
 
     @property
     def identity(self) -> str:
@@ -56,16 +64,17 @@ class RunUser(dict[str, Any]):
 
     @property
     def permissions(self) -> Sequence[str]:
-        return list(self["permissions"])
+        return list(self["permissions"] or ())
 
 
-def describe_user(owner: str) -> dict[str, Any]:
-    """What a graph finds in `configurable` about its user."""
+def describe_user(owner: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What a graph finds in `configurable` about its user. `known` is what a project's `authenticate` says about the user."""
+    user = RunUser(owner, known)
     return {
         "user_id": owner,
-        f"{USER_PREFIX}user": RunUser(owner),
+        f"{USER_PREFIX}user": user,
         f"{USER_PREFIX}user_id": owner,
-        f"{USER_PREFIX}permissions": [],
+        f"{USER_PREFIX}permissions": list(user.permissions),
     }
 
 

@@ -24,6 +24,7 @@ from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 from stepwell.errors import ConfigurationError
 from stepwell.products import installed_products, load_part
 from stepwell.server.bridges.openai.errors import OpenAiErrors
+from stepwell.server.custom_routes import MountPrefix, ProjectRoutes
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
@@ -37,6 +38,7 @@ from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.parts import Services
 from stepwell.server.policy import routes_without_policy
 from stepwell.server.problems import UnexpectedErrors, install_problems
+from stepwell.server.project import ServedProject, install_auth, without_disabled
 from stepwell.server.routes import (
     a2a,
     access,
@@ -105,28 +107,43 @@ def create_app(
     services: Services,
     settings: ServerSettings,
     page: PageFiles | None = None,
+    project: ServedProject | None = None,
 ) -> FastAPI:
-    """The server as an ASGI application, with the routes of all installed products. `page` replaces the package's build of the web page."""
+    """The server as an ASGI application, with the routes of all installed products. `page` replaces the package's build of the web page;
+    `project` is what a langgraph.json changes."""
+    project = project or ServedProject()
+    http = project.http
     hosts = [host for service in services.products for host in service.page_hosts]
+    theirs = [Middleware(ProjectRoutes, project=project, new_id=services.new_id)] if project.app is not None else []
+    page_layer = Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who, hosts=hosts)
     layers = [
-        Middleware(RequestLog, new_id=services.new_id),
+        *([Middleware(MountPrefix, prefix=http.mount_prefix)] if http.mount_prefix else []),
+        Middleware(RequestLog, new_id=services.new_id, headers=http.logging_headers),
         Middleware(OpenAiErrors),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
-        *limit_layers(settings),
-        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who, hosts=hosts),
+        *limit_layers(settings, http.cors, theirs),
+        *([] if "ui" in http.disabled else [page_layer]),
     ]
     app = FastAPI(
-        title="Stepwell", version=version("stepwell"), docs_url=None, redoc_url=None, redirect_slashes=False, middleware=layers
+        title="Stepwell",
+        version=version("stepwell"),
+        openapi_url=None if "meta" in http.disabled else "/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=layers,
     )
     app.state.services = services
     app.state.asks_who = settings.asks_who
+    app.state.configurable_headers = http.configurable_headers
     install_sign_in(app, settings, services.persistence.access, services.clock, counts=services.persistence.counts)
+    install_auth(app, project)
     for router in (*ROUTERS, *product_routers()):
-        app.include_router(router)
+        app.include_router(without_disabled(router, http.disabled))
     _check_routes(app)
     install_problems(app)
-    install_openapi(app)
+    install_openapi(app, project.auth_rules.openapi if project.auth_rules else {})
     return app
 
 

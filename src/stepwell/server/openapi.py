@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -43,16 +43,29 @@ _WORDS = {
 }
 
 
-def install_openapi(app: FastAPI) -> None:
-    """Create the document once, on the first request for it."""
+def install_openapi(app: FastAPI, security: Mapping[str, Any] | None = None) -> None:
+    """Create the document once, on the first request for it. `security` is what a project says about its own auth (`auth.openapi`)."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = get_openapi(title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes)
-            app.openapi_schema = _with_problems(_with_run_headers(document, app.state.services.products))
+            document = _with_problems(_with_run_headers(document, app.state.services.products))
+            app.openapi_schema = _with_security(document, security or {})
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to customise it
+
+
+def _with_security(document: dict[str, Any], security: Mapping[str, Any]) -> dict[str, Any]:
+    if schemes := security.get("securitySchemes"):
+        document.setdefault("components", {})["securitySchemes"] = schemes
+    if required := security.get("security"):
+        document["security"] = required
+    for path, methods in (security.get("paths") or {}).items():
+        for method, needed in methods.items():
+            if method in document["paths"].get(path, {}):
+                document["paths"][path][method]["security"] = needed
+    return document
 
 
 def _with_run_headers(document: dict[str, Any], products: Sequence[ProductService]) -> dict[str, Any]:

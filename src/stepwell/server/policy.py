@@ -7,7 +7,8 @@ A route declares its action, and gets the principal:
 async def get_thread(thread_id: str, principal: Annotated[Principal, Depends(policy("threads:read"))]): ...
 ```
 
-A route that streams uses `stream_policy` instead. `app.state` holds `authenticator` and `open_streams`.
+A route that streams uses `stream_policy` instead. `app.state` holds `authenticator` and `open_streams`, and `decisions` if a project brings
+its own auth (`handlers`).
 
 `authorize` decides by the action alone. Which *data* a user may see is decided by database queries with `principal.owner`: what belongs
 to another user is not found (404), never forbidden.
@@ -19,7 +20,7 @@ action that is not in the table cannot be declared, so that a misspelt one does 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +29,15 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 from starlette.requests import HTTPConnection
 
+from stepwell.database.callers import Caller
 from stepwell.errors import AccessError, ConfigurationError
 from stepwell.server.addresses import PUBLIC_PATHS
 from stepwell.server.login.principal import Principal
 from stepwell.server.sse import READER_CHECK
 
 if TYPE_CHECKING:
+    from stepwell.runs.graphs.project.http import HeaderChoice
+    from stepwell.server.handlers.decisions import Decisions
     from stepwell.server.limits.streams import OpenStreams
     from stepwell.server.login.authentication import Authenticator
 
@@ -84,8 +88,26 @@ class RoutePolicy:
         authenticator: Authenticator = request.app.state.authenticator
         principal: Principal = await authenticator.identify(request)
         authorize(principal, self.action)
+        principal = await decided(principal, self.action, request)
         request.state.principal = principal
         return principal
+
+
+async def decided(principal: Principal, action: str, request: HTTPConnection) -> Principal:
+    """The principal with what a project's auth handlers decide about this request, and with the headers that its runs get. Call it once
+    for a request."""
+    decisions: Decisions | None = getattr(request.app.state, "decisions", None)
+    if decisions is not None:
+        principal = await decisions.decide(principal, action, request)
+    headers: HeaderChoice | None = getattr(request.app.state, "configurable_headers", None)
+    return principal if headers is None else with_headers(principal, request, headers)
+
+
+def with_headers(principal: Principal, request: HTTPConnection, choice: HeaderChoice) -> Principal:
+    """The principal with those headers of the request that its runs get in their configuration."""
+    chosen = {name: value for name, value in request.headers.items() if choice.takes(name)}
+    caller = principal.owner if isinstance(principal.owner, Caller) else Caller(principal.owner)
+    return replace(principal, owner=caller.but(configurable=chosen)) if chosen else principal
 
 
 def policy(action: str) -> RoutePolicy:

@@ -80,6 +80,8 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.PaymentError: ProblemKind(402, "payment", "Payment is missing or not accepted"),
     errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Not signed in"),
     errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider is not responding"),
+    errors.HandlerRefusalError: ProblemKind(403, "refused-by-project", "The project refuses this"),
+    errors.HandlerResultError: ProblemKind(500, "project-auth", "The project's auth failed"),
     errors.AccessError: ProblemKind(403, "access", "Not allowed"),
     errors.FetchRefusedError: ProblemKind(422, "page-refused", "The page may not be fetched"),
     errors.FetchFailedError: ProblemKind(422, "page-unavailable", "The page could not be fetched"),
@@ -108,6 +110,9 @@ def problem_of(error: errors.StepwellError) -> Response | None:
         return None
     headers: dict[str, str] = {}
     members: dict[str, Any] = {}
+    if isinstance(error, errors.HandlerRefusalError):
+        status = error.status if 400 <= error.status < 600 else 403
+        return problem(status, kind.name, kind.title, str(error), headers=error.headers)
     if kind.status in (429, 503):
         headers["Retry-After"] = str(getattr(error, "retry_after_s", 1))
     if isinstance(error, errors.NotSignedInError):

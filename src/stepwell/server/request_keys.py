@@ -27,7 +27,7 @@ class SentKey:
     fingerprint: str
 
     def of(self, principal: Principal) -> RequestKey | None:
-        return RequestKey(principal.owner, self.key, self.fingerprint) if self.key else None
+        return RequestKey(str(principal.owner), self.key, self.fingerprint) if self.key else None
 
 
 async def _read_key(

@@ -5,6 +5,7 @@ reachable from elsewhere?        who must sign in
 no  (loopback, local hosts)      nobody: all requests are the local user's        STEPWELL_AUTH=required requires it anyway
 yes                              everybody; the server does not start without keys or a token issuer
 yes, with --insecure             nobody
+a project with `auth`            everybody, as the project's own code decides
 ```
 
 A loopback server also counts as reachable if STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it is then behind a
@@ -14,12 +15,13 @@ proxy that others can reach.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from stepwell.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.errors import ConfigurationError
+from stepwell.runs.graphs.project.webhooks import ProjectWebhooks
 from stepwell.runs.webhooks.rules import WebhookRules
 from stepwell.server.addresses import EVERYTHING, LOCAL_HOSTS, read_network
 from stepwell.settings import Secret
@@ -72,6 +74,8 @@ class ServerSettings:
     cors_origins: tuple[str, ...] = ()
     insecure: bool = False
     always_ask: bool = False
+    own_auth: bool = False
+    """Whether the project that is served decides who calls (`auth` in langgraph.json)."""
     jwt: JwtSettings | None = None
     oidc: OidcSettings | None = None
     session_hours: int = 24
@@ -99,6 +103,8 @@ class ServerSettings:
     webhook_allow: tuple[str, ...] = ()
     webhook_http: bool = False
     webhook_secret: Secret | None = None
+    project_webhooks: ProjectWebhooks = field(default_factory=ProjectWebhooks)
+    """What the project that is served asks of webhooks (`webhooks` in langgraph.json)."""
     retention_days: int | None = None
     retention_checkpoints: int | None = None
     min_free_mb: int | None = None
@@ -120,7 +126,7 @@ class ServerSettings:
     @property
     def asks_who(self) -> bool:
         """Whether requests need credentials."""
-        return self.always_ask or self.jwt is not None or (self.reachable and not self.insecure)
+        return self.always_ask or self.own_auth or self.jwt is not None or (self.reachable and not self.insecure)
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
@@ -149,7 +155,8 @@ class ServerSettings:
     def webhook_rules(self) -> WebhookRules:
         """Where webhooks may go. Includes this machine if only its user can reach the server: the user can call it anyway."""
         local = () if self.reachable or self.asks_who else ("127.0.0.0/8", "::1")
-        return WebhookRules.allowing((*self.webhook_allow, *local), allow_http=self.webhook_http, secret=self.webhook_secret)
+        rules = WebhookRules.allowing((*self.webhook_allow, *local), allow_http=self.webhook_http, secret=self.webhook_secret)
+        return rules.narrowed_by(self.project_webhooks)
 
     @property
     def _public_host(self) -> tuple[str, ...]:
@@ -212,7 +219,7 @@ class ServerSettings:
 
 def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
     """Refuse to start a server that requires sign-in but has no key or token issuer to sign in with."""
-    if settings.asks_who and not usable_keys and settings.jwt is None:
+    if settings.asks_who and not usable_keys and settings.jwt is None and not settings.own_auth:
         raise ConfigurationError(
             f"The server at '{settings.host}' requires sign-in, but has no API key and no token issuer. Create a key with "
             "`stepwell keys create --user NAME`, set STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE, or listen on 127.0.0.1 "

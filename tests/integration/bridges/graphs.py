@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
@@ -79,6 +80,11 @@ async def _slow(state: MessagesState) -> dict[str, Any]:
 
 def _fail(state: MessagesState) -> dict[str, Any]:
     raise ValueError("the node fell over")
+
+
+@entrypoint()
+def shouter(text: str) -> str:
+    return text.upper()
 
 
 adder = StateGraph(Sum).add_node("total", _total).add_edge(START, "total").compile()

@@ -73,10 +73,12 @@ async def test_the_last_message_is_the_text_and_the_values_are_structured(served
     async with connected(served, path=path) as session:
         said = await session.call_tool("agent", HELLO)
         added = await session.call_tool("adder", {"a": 2, "b": 3})
+        loud = await session.call_tool("shouter", {"input": "hey"})
     assert (said.isError, text_of(said)) == (False, "It is 3.")
     assert said.structuredContent is not None
     assert said.structuredContent["messages"] == [{"role": "assistant", "content": "It is 3."}]
     assert added.structuredContent == {"a": 2, "b": 3, "total": 5}
+    assert (text_of(loud), loud.structuredContent) == ('"HEY"', {"value": "HEY"})
 
 
 async def test_a_conversation_is_continued_by_its_thread(served: Server) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-READY_S = 60.0
+READY_S = 240.0
 KEPT = ("PATH", "HOME", "SYSTEMROOT", "LANG", "TMPDIR")
 
 

@@ -34,6 +34,7 @@ from stepwell.server.app import create_app
 from stepwell.server.assembly import open_services
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.parts import Parts, Services
+from stepwell.server.project import ServedProject
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 from stepwell.workspace.files.place import Workspace
@@ -61,6 +62,7 @@ async def serve(
     signer: Signer | None = None,
     before_driving: Callable[[], None] = lambda: None,
     environment: Mapping[str, str] | None = None,
+    project: ServedProject | None = None,
     **more: Any,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
@@ -72,7 +74,7 @@ async def serve(
     products = [charging_with(charging), signing_with(signer), working_in(workspace), connections]
     parts = Parts(persistence, registry, settings, clock, lambda: str(uuid.uuid4()), loading, products=products, **more)
     async with open_services(parts, before_driving) as services:
-        app = create_app(services, settings)
+        app = create_app(services, settings, project=project)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
             client = get_client(url=url, api_key=None)
             try:

@@ -46,13 +46,13 @@ async def test_a_stored_thread_sees_todays_skills_and_memory(tmp_path: Path, per
         assert model.last_asked.human.startswith('<skill name="two"')
         thread_values = (await server.client.threads.get(thread))["values"]
         state_values = (await server.client.threads.get_state(thread))["values"]
-        assert sorted(thread_values) == sorted(state_values) == ["files", "messages", "pinned_skills"]
+        assert sorted(thread_values) == sorted(state_values) == ["files", "messages", "pinned_skills", "summary"]
         streamed = [
             part.data.keys()
             async for part in server.client.runs.stream(thread, "skilled", input=GO, stream_mode=["values"])
             if part.event == "values"
         ]
-        assert set().union(*streamed) == {"files", "messages", "pinned_skills"}
+        assert set().union(*streamed) == {"files", "messages", "pinned_skills", "summary"}
         schemas = await server.client.assistants.get_schemas((await server.client.assistants.search())[0]["assistant_id"])
         assert "pinned_skills" in schemas["input_schema"]["properties"]
         assert "skills_metadata" not in schemas["state_schema"]["properties"]

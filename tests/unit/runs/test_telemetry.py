@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -203,3 +204,83 @@ def test_headers_do_not_go_to_an_address_from_a_file_below_them(tmp_path):
     path.write_text("STEPWELL_OTEL_ENDPOINT=http://evil.example\n", encoding="utf-8")
     assert Settings.load({"OTEL_EXPORTER_OTLP_HEADERS": f"k={SECRET}"}, dotenv=path).telemetry is None
     assert Settings.load({}, dotenv=path).telemetry == TelemetrySettings("http://evil.example")
+
+
+@pytest.mark.parametrize(
+    ("variables", "address", "headers"),
+    [
+        (
+            {"STEPWELL_TRACES": "langfuse", "LANGFUSE_PUBLIC_KEY": "pk", "LANGFUSE_SECRET_KEY": "sk"},
+            "https://cloud.langfuse.com/api/public/otel/v1/traces",
+            {"authorization": "Basic cGs6c2s=", "x-langfuse-ingestion-version": "4"},
+        ),
+        (
+            {
+                "STEPWELL_TRACES": "langfuse",
+                "LANGFUSE_PUBLIC_KEY": "pk",
+                "LANGFUSE_SECRET_KEY": "sk",
+                "LANGFUSE_HOST": "http://127.0.0.1:3000/",
+            },
+            "http://127.0.0.1:3000/api/public/otel/v1/traces",
+            {"authorization": "Basic cGs6c2s=", "x-langfuse-ingestion-version": "4"},
+        ),
+        (
+            {"STEPWELL_TRACES": "LangSmith", "LANGSMITH_API_KEY": "k=,%", "LANGSMITH_PROJECT": "my project"},
+            "https://api.smith.langchain.com/otel/v1/traces",
+            {"x-api-key": "k=,%", "langsmith-project": "my project"},
+        ),
+        (
+            {
+                "STEPWELL_TRACES": "langsmith",
+                "LANGSMITH_API_KEY": "k",
+                "LANGSMITH_ENDPOINT": "https://eu.api.smith.langchain.com/otel",
+            },
+            "https://eu.api.smith.langchain.com/otel/v1/traces",
+            {"x-api-key": "k"},
+        ),
+        ({"STEPWELL_TRACES": "phoenix"}, "http://127.0.0.1:6006/v1/traces", {}),
+        (
+            {"STEPWELL_TRACES": "phoenix", "PHOENIX_COLLECTOR_ENDPOINT": "https://p.example/s/me", "PHOENIX_API_KEY": "k"},
+            "https://p.example/s/me/v1/traces",
+            {"authorization": "Bearer k"},
+        ),
+    ],
+)
+def test_a_product_is_named_and_its_own_variables_do_the_rest(variables, address, headers):
+    telemetry = Settings.load(variables).telemetry
+    assert telemetry is not None
+    assert telemetry.fault is None
+    assert traces_address(telemetry.endpoint) == address
+    assert (parse_headers(telemetry.headers.reveal()) if telemetry.headers else {}) == headers
+
+
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        (
+            {"STEPWELL_TRACES": "grafana"},
+            "STEPWELL_TRACES names no place for traces that we know. Use langfuse, langsmith or phoenix.",
+        ),
+        (
+            {"STEPWELL_TRACES": "langfuse", "LANGFUSE_PUBLIC_KEY": "pk"},
+            "STEPWELL_TRACES=langfuse needs LANGFUSE_SECRET_KEY. Set what is missing.",
+        ),
+        (
+            {"STEPWELL_TRACES": "phoenix", "OTEL_EXPORTER_OTLP_HEADERS": f"k={SECRET}"},
+            "STEPWELL_TRACES=phoenix and OTEL_EXPORTER_OTLP_HEADERS both say where traces go. Remove one of them.",
+        ),
+    ],
+)
+def test_a_product_that_cannot_be_reached_is_told_at_the_start_and_only_there(variables, sentence):
+    settings = Settings.load(variables)
+    with pytest.raises(ConfigurationError, match=re.escape(sentence)):
+        open_telemetry(settings.telemetry)
+
+
+def test_a_products_key_does_not_go_to_an_address_from_a_file_below_it(tmp_path):
+    path = tmp_path / ".env"
+    path.write_text("STEPWELL_TRACES=langsmith\nLANGSMITH_ENDPOINT=http://evil.example\n", encoding="utf-8")
+    telemetry = Settings.load({"LANGSMITH_API_KEY": SECRET}, dotenv=path).telemetry
+    assert telemetry is not None
+    assert "evil" not in telemetry.endpoint
+    assert SECRET not in repr(telemetry)

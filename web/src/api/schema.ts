@@ -3606,7 +3606,7 @@ export interface components {
             /** Is Operator */
             is_operator: boolean;
             /** Via */
-            via: ("local" | "api_key" | "jwt" | "session") | null;
+            via: ("local" | "api_key" | "jwt" | "session" | "handler") | null;
             /**
              * Roots
              * @description The workspaces that the caller may use; empty if the server requires no sign-in, as all are open then

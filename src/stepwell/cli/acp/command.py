@@ -24,7 +24,9 @@ def run(*, url: str | None, graph: str | None, graphs: Path | None, model: str |
     if url is None:
         from stepwell.cli.acp.here import choose_agent, open_threads_here
 
-        opening = open_threads_here(settings, choose_agent(graph, graphs, model, deny))
+        opening: AbstractAsyncContextManager[EditorThreads] = open_threads_here(
+            settings, choose_agent(graph, graphs, model, deny)
+        )
     else:
         with needs_extra("Talking to a server", "server"):
             from stepwell.cli.acp.on_server import open_threads_on_server

@@ -134,7 +134,7 @@ class ThreadsHere:
             )
         return await self._open_thread(thread_id, about, mcp_servers)
 
-    async def list(self, folder: str | None) -> list[SessionInfo]:
+    async def list_stored(self, folder: str | None) -> list[SessionInfo]:
         found = []
         for place in self._folder.iterdir() if self._folder.is_dir() else ():
             about = self._read_about(place.name)

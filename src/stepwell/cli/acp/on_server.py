@@ -64,7 +64,7 @@ class ThreadsOnServer:
         assistant = await choose_assistant(self._client, self._url, self._wanted, thread_id)
         return await self._open(thread_id, assistant, folder, about.get("mode", USUAL), mcp_servers)
 
-    async def list(self, folder: str | None) -> list[SessionInfo]:
+    async def list_stored(self, folder: str | None) -> list[SessionInfo]:
         with as_sentences(self._url, _RELOAD):
             threads = await self._client.threads.search(limit=NEWEST, sort_by="updated_at", sort_order="desc")
         found = []
@@ -87,7 +87,7 @@ class ThreadsOnServer:
         if mcp_servers:
             _log.warning("The assistant on the server has its own tools, so the MCP servers of the editor are not used.")
         modes = await self._modes(assistant["graph_id"])
-        configurable: dict[str, Any] = {PERMISSION_MODE: mode} if modes and mode in RUN_MODES else {}
+        configurable: dict[str, Any] = {PERMISSION_MODE: mode} if mode in RUN_MODES and mode in modes else {}
         line = ServerLine(
             self._client, self._url, assistant["assistant_id"], _log.warning, MODES, subgraphs=True, configurable=configurable
         )

@@ -1,4 +1,4 @@
-"""The arguments of `stepwell keys`, `db`, `usage`, `effects` and `doctor`, and the function that each calls."""
+"""The arguments of `stepwell keys`, `db`, `usage`, `effects`, `crons` and `doctor`, and the function that each calls."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from stepwell.addresses import DEFAULT_URL
 from stepwell.terminal.commands import Commands, add_database, add_url, whole_number
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -19,6 +20,7 @@ def add_commands(commands: Commands) -> None:
     _add_db(commands)
     _add_usage(commands)
     _add_effects(commands)
+    _add_crons(commands)
     _add_doctor(commands)
 
 
@@ -187,6 +189,44 @@ def _add_effects(commands: Commands) -> None:
         action.add_argument("--json", action="store_true", help="print JSON")
         _add_place(action)
     effects.set_defaults(run=_run_effects)
+
+
+def _add_crons(commands: Commands) -> None:
+    text = "runs on a schedule: list, add and remove them"
+    crons = commands.add_parser("crons", help=text, description=text.capitalize() + ".")
+    actions = crons.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list the crons of all users, newest first")
+    listing.add_argument("--slots", metavar="CRON_ID", help="what became of this cron's slots instead")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    adding = actions.add_parser("add", help="start a run with a message by a schedule, on a server")
+    adding.add_argument("assistant", metavar="ASSISTANT", help="a graph's name or an assistant's id")
+    adding.add_argument("schedule", metavar="SCHEDULE", help="such as '0 9 * * mon-fri' or @daily")
+    adding.add_argument("message", metavar="MESSAGE", help="what to say to the agent")
+    adding.add_argument("--timezone", metavar="ZONE", help="such as Europe/Berlin (default: UTC)")
+    adding.add_argument("--url", metavar="ADDRESS", default=DEFAULT_URL, help=f"the server (default: {DEFAULT_URL})")
+    removing = actions.add_parser("remove", help="remove a cron; runs that it has started go on")
+    removing.add_argument("cron_id", metavar="CRON_ID", help="an id from `stepwell crons list`")
+    for action in (listing, removing):
+        add_database(action)
+    crons.set_defaults(run=_run_crons)
+
+
+def _run_crons(arguments: argparse.Namespace) -> int:
+    from stepwell.cli.operator import crons
+
+    match arguments.action:
+        case "list":
+            return crons.show(slots_of=arguments.slots, as_json=arguments.json, database_url=arguments.database_url)
+        case "add":
+            return crons.add(
+                assistant=arguments.assistant,
+                schedule=arguments.schedule,
+                message=arguments.message,
+                timezone=arguments.timezone,
+                url=arguments.url,
+            )
+        case _:
+            return crons.remove(cron_id=arguments.cron_id, database_url=arguments.database_url)
 
 
 def _run_effects(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from stepwell.database import sent_messages
+from stepwell.database.access import EVERYTHING, owned_by
 from stepwell.database.queue.branching import is_elsewhere, settle_checkpoint
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
@@ -44,11 +45,13 @@ def admit(connection: Connection, admission: Admission, now: float) -> tuple[Adm
 def _find_or_make_thread(connection: Connection, admission: Admission, now: float) -> Admission:
     """Returns the admission, with the task that its thread belongs to, if it is the thread of a background task."""
     run = admission.run
+    mine = EVERYTHING if admission.trusted else owned_by(connection.dialect, admission.caller or run.owner, "t")
     row = connection.execute(
-        "SELECT t.owner, b.task FROM threads AS t LEFT JOIN background_tasks AS b ON b.task_id = t.thread_id WHERE t.thread_id = ?",
-        (run.thread_id,),
+        f"SELECT CASE WHEN {mine.sql} THEN 1 ELSE 0 END AS mine, b.task"  # noqa: S608 - clauses of ours
+        " FROM threads AS t LEFT JOIN background_tasks AS b ON b.task_id = t.thread_id WHERE t.thread_id = ?",
+        (*mine.bound, run.thread_id),
     ).fetchone()
-    if row is not None and row["owner"] == run.owner:
+    if row is not None and row["mine"]:
         return admission if row["task"] is None else _as_task(admission, loads(row["task"]))
     if row is not None or not admission.create_thread:
         raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')

@@ -120,8 +120,9 @@ def wake_parent(
     parent_id = task["parent_thread_id"]
     # The row is changed first, so that whatever else happens to the parent's thread at this time happens before or after.
     parent = connection.execute(
-        "UPDATE threads SET updated_at = ? WHERE thread_id = ? AND owner = ? RETURNING interrupts, tenant",
-        (now, parent_id, run.owner),
+        "UPDATE threads SET updated_at = ? WHERE thread_id = ? AND (owner = ? OR EXISTS ("
+        "SELECT 1 FROM background_tasks WHERE task_id = ? AND parent_thread_id = threads.thread_id)) RETURNING interrupts, tenant",
+        (now, parent_id, run.owner, run.thread_id),
     ).fetchone()
     if parent is None:
         return None  # the parent was deleted
@@ -140,7 +141,9 @@ def wake_parent(
         (run.run_id, wake.run_id, run.thread_id, parent_id),
     )
     names = {"graph_id": wake.request.graph_id, "assistant_id": wake.request.assistant_id}
-    admitted, _ = admissions.admit(connection, Admission(wake, thread_metadata=names, tenant=parent["tenant"]), now)
+    admitted, _ = admissions.admit(
+        connection, Admission(wake, thread_metadata=names, tenant=parent["tenant"], trusted=True), now
+    )
     return admitted
 
 

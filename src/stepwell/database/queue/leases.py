@@ -21,6 +21,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 from uuid import uuid4
 
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.queue import ending, suspects
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.queue.unreadable_runs import UnreadableRun, set_aside
@@ -28,7 +29,7 @@ from stepwell.database.records import thread_state
 from stepwell.database.rows import dumps, run_from_row
 from stepwell.database.types import Lease, Run, RunEvent
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.sql import Connection, Row
+from stepwell.sql import Clause, Connection, Row
 
 HOLDER = "holder-"
 """Prefix of the name under which a process holds threads for something other than a run."""
@@ -229,10 +230,8 @@ def _take(connection: Connection, thread_id: str, run_id: str, worker: str) -> L
 
 def hold(connection: Connection, owner: str | None, thread_id: str, holder: str, now: float, worker: str = "") -> Lease:
     """Lease a thread for something other than a run."""
-    row = connection.execute(
-        "SELECT lease_run FROM threads WHERE thread_id = :thread AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
-        {"thread": thread_id, "owner": owner},
-    ).fetchone()
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+    row = connection.execute(f"SELECT lease_run FROM threads WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
         raise NotFoundError("thread", thread_id)
     pending = connection.execute(

@@ -43,6 +43,7 @@ from typing import Literal, TypeVar
 
 from stepwell.clock import Clock
 from stepwell.database import fence, sent_messages
+from stepwell.database.access import all_of, owned_by
 from stepwell.database.checkpoints.serializer import continue_ids_after
 from stepwell.database.database import Separate, SqlDatabase
 from stepwell.database.events.log import EventLog, insert_events
@@ -67,7 +68,7 @@ from stepwell.database.types import (
     RunOutcome,
 )
 from stepwell.errors import LeaseLostError, NotFoundError, StorageUnavailableError
-from stepwell.sql import Connection
+from stepwell.sql import Clause, Connection
 from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty
 
@@ -569,11 +570,10 @@ def _find_made(connection: Connection, run_id: str) -> Run:
 
 
 def _is_open(connection: Connection, owner: str | None, run_id: str) -> bool:
-    row = connection.execute(
-        "SELECT 1 FROM runs WHERE run_id = :run AND status IN ('pending', 'running') AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
-        {"run": run_id, "owner": owner},
-    ).fetchone()
-    return row is not None
+    where = all_of(
+        Clause("run_id = ? AND status IN ('pending', 'running')", (run_id,)), owned_by(connection.dialect, owner, "runs")
+    )
+    return connection.execute(f"SELECT 1 FROM runs WHERE {where.sql}", where.bound).fetchone() is not None  # noqa: S608 - clauses of ours
 
 
 def _cancel(

@@ -42,6 +42,10 @@ class Admission:
     """The messages of the run, if they are to enter the run under way."""
     given: frozenset[str] = frozenset()
     """The names in the run's `configurable` and `context` that this request gives; others are its assistant's."""
+    caller: str | None = None
+    """Who starts it, with the filters that decide whether the thread is theirs; None for the run's owner."""
+    trusted: bool = False
+    """Whether the program itself starts it, after its own checks: on whatever thread."""
     checked: Mapping[str, AnswerShapeError | None] | None = None
     """Interrupt -> what is wrong with its answer, for interrupts that were open when the answers were checked; `None` if they were not
     checked. An answer to any other interrupt is refused, since it was not checked."""

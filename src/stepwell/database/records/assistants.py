@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from stepwell.database.callers import filter_of
 from stepwell.database.database import Separate
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.erasing import begin_erasing, refuse_if_busy
@@ -19,7 +20,7 @@ from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.rows import assistant_from_row, dumps, to_time
 from stepwell.database.types import SYSTEM, Assistant
 from stepwell.errors import AccessError, AlreadyExistsError, NotFoundError
-from stepwell.sql import Connection, Dialect
+from stepwell.sql import Connection, Dialect, Row
 
 _ORDER: Order = {name: name for name in ("assistant_id", "graph_id", "name", "created_at", "updated_at")}
 _VERSION_ORDER: Order = {"created_at": "version", "version": "version"}
@@ -34,13 +35,17 @@ _VERSIONS = (
 class AssistantRecords(RecordsPart):
     """The part of the repository that is about assistants."""
 
-    async def create_assistant(self, assistant: Assistant, *, if_exists: Literal["raise", "do_nothing"]) -> Assistant:
+    async def create_assistant(
+        self, assistant: Assistant, *, if_exists: Literal["raise", "do_nothing"], caller: str | None = None
+    ) -> Assistant:
+        """`do_nothing` returns an existing assistant of the caller (default: the assistant's owner)."""
+
         def work(connection: Connection) -> Assistant:
             found = connection.execute("SELECT * FROM assistants WHERE assistant_id = ?", (assistant.assistant_id,)).fetchone()
             if found is None:
                 _insert(connection, assistant)
                 return assistant
-            if if_exists == "do_nothing" and found["owner"] == assistant.owner:
+            if if_exists == "do_nothing" and _may_change(connection, caller or assistant.owner, found):
                 return assistant_from_row(found)
             raise AlreadyExistsError(
                 f"There is an assistant '{assistant.assistant_id}' already. Choose another id, or leave it out."
@@ -83,7 +88,7 @@ class AssistantRecords(RecordsPart):
     ) -> list[Assistant]:
         chosen = Clause("assistant_id = ?", (assistant_id,))
         where, tail = (
-            all_of(chosen, shown_to(owner), contains(self._database.dialect, "metadata", metadata)),
+            all_of(chosen, shown_to(self._database.dialect, owner), contains(self._database.dialect, "metadata", metadata)),
             order_by(page, _VERSION_ORDER, then="version"),
         )
         sql = f"{_VERSIONS} WHERE {where.sql}{tail.sql}"
@@ -128,7 +133,7 @@ class AssistantRecords(RecordsPart):
 
 
 def _matching(dialect: Dialect, owner: str | None, wanted: AssistantFilter) -> Clause:
-    clauses = [shown_to(owner), contains(dialect, "metadata", wanted.metadata)]
+    clauses = [shown_to(dialect, owner), contains(dialect, "metadata", wanted.metadata)]
     if wanted.graph_id is not None:
         clauses.append(Clause("graph_id = ?", (wanted.graph_id,)))
     if wanted.name is not None:
@@ -142,11 +147,18 @@ def _anywhere(text: str) -> str:
 
 
 def _find(connection: Connection, owner: str | None, assistant_id: str) -> Assistant:
-    where = all_of(Clause("assistant_id = ?", (assistant_id,)), shown_to(owner))
+    where = all_of(Clause("assistant_id = ?", (assistant_id,)), shown_to(connection.dialect, owner))
     row = connection.execute(f"SELECT * FROM assistants WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
         raise NotFoundError("assistant", assistant_id, "Search the assistants to see which there are.")
     return assistant_from_row(row)
+
+
+def _may_change(connection: Connection, caller: str, found: Row) -> bool:
+    if filter_of(caller, "assistants") is None or found["owner"] == SYSTEM:
+        return bool(found["owner"] == caller)
+    where = all_of(Clause("assistant_id = ?", (found["assistant_id"],)), shown_to(connection.dialect, caller))
+    return connection.execute(f"SELECT 1 FROM assistants WHERE {where.sql}", where.bound).fetchone() is not None  # noqa: S608 - clauses of ours
 
 
 def _find_changeable(connection: Connection, owner: str | None, assistant_id: str) -> Assistant:

@@ -27,11 +27,14 @@ FROM background_tasks AS b LEFT JOIN runs AS r ON r.run_id = b.run_id JOIN threa
 """
 
 
-def find(connection: Connection, owner: str | None, task_ids: Sequence[str], *, results: bool) -> dict[str, BackgroundTask]:
-    """The owner's tasks with these ids. `results`: with answers."""
+def find(
+    connection: Connection, owner: str | None, task_ids: Sequence[str], *, results: bool, parent: str | None = None
+) -> dict[str, BackgroundTask]:
+    """Tasks with these ids, of the owner or of the thread `parent`, which the caller may see. `results`: with answers."""
     rows = connection.execute(
-        f"{_TASKS} WHERE b.task_id IN (SELECT value FROM json_each(:ids)) AND (CAST(:owner AS TEXT) IS NULL OR b.owner = :owner)",  # noqa: S608 - fixed text
-        {"ids": dumps(list(task_ids)), "owner": owner},
+        f"{_TASKS} WHERE b.task_id IN (SELECT value FROM json_each(:ids))"  # noqa: S608 - fixed text
+        " AND (CAST(:owner AS TEXT) IS NULL OR b.owner = :owner OR b.parent_thread_id = CAST(:parent AS TEXT))",
+        {"ids": dumps(list(task_ids)), "owner": owner, "parent": parent},
     ).fetchall()
     return {row["task_id"]: _task(connection, row, results=results) for row in rows}
 

@@ -18,7 +18,8 @@ from stepwell.sql import Connection
 _AT_REST = """
 INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_at, updated_at, state_updated_at,
   origin)
-SELECT :new, owner, status, metadata, config, error, :now, :now, state_updated_at, origin FROM threads WHERE thread_id = :old
+SELECT :new, COALESCE(CAST(:owner AS TEXT), owner), status, metadata, config, error, :now, :now, state_updated_at, origin
+FROM threads WHERE thread_id = :old
 """
 
 _UNDER_WAY = """
@@ -28,7 +29,8 @@ _UNDER_WAY = """
 _OPEN_INTERRUPTS = f"""
 INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,
   asker, created_at, owner)
-SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by, asker, created_at, owner
+SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by, asker, created_at,
+  COALESCE(CAST(:owner AS TEXT), owner)
 FROM interrupts
 WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answered_by IN
   (SELECT run_id FROM runs WHERE thread_id = :old AND status = 'pending' AND attempt = 0)))
@@ -39,9 +41,10 @@ WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answere
 """  # noqa: S608 - fixed text
 
 
-def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float) -> None:
-    """Make the thread `new_id` a copy of `thread_id`. The caller has checked the owner of `thread_id`, and that the new id is free."""
-    names = {"old": thread_id, "new": new_id, "now": now}
+def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float, owner: str | None = None) -> None:
+    """Make the thread `new_id` a copy of `thread_id`, for `owner` (default: the owner of `thread_id`). The caller has checked who may read
+    `thread_id`, and that the new id is free."""
+    names = {"old": thread_id, "new": new_id, "now": now, "owner": owner}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_INTERRUPTS, names)
     for table in ("checkpoints", "writes", "file_journal", "file_images", "thread_ttls"):

@@ -32,7 +32,7 @@ class EffectRecords(RecordsPart):
 
     async def effects(self, owner: str | None, wanted: EffectFilter, page: Page) -> list[EffectRecord]:
         """A page of effects, newest first. Effects of deleted threads belong to nobody, so only the program itself sees them."""
-        chosen = [owned_by(owner)]
+        chosen = [owned_by(self._database.dialect, owner, "t")]
         if wanted.open:
             chosen.append(_OPEN)
         if wanted.thread_id is not None:
@@ -64,7 +64,7 @@ class EffectRecords(RecordsPart):
 
 
 def _find(connection: Connection, owner: str | None, key: str) -> EffectRecord:
-    where = all_of(Clause("e.origin = ? AND e.key = ?", (_origin(key), key)), owned_by(owner))
+    where = all_of(Clause("e.origin = ? AND e.key = ?", (_origin(key), key)), owned_by(connection.dialect, owner, "t"))
     row = connection.execute(f"{_EFFECTS} WHERE {where.sql}", where.bound).fetchone()
     if row is None:
         raise NotFoundError("effect", key, "List the effects to see which there are.")

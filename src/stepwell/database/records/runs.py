@@ -32,12 +32,15 @@ class RunRecords(RecordsPart):
     async def runs_named(self, owner: str | None, run_ids: Iterable[str]) -> list[Run]:
         """Those of these runs that there still are, on whatever thread; the newest first."""
         wanted = sorted(set(run_ids))
-        where = all_of(Clause(f"run_id IN ({', '.join('?' * len(wanted))})", tuple(wanted)), owned_by(owner))
+        where = all_of(
+            Clause(f"run_id IN ({', '.join('?' * len(wanted))})", tuple(wanted)),
+            owned_by(self._database.dialect, owner, "runs"),
+        )
         sql = f"SELECT * FROM runs WHERE {where.sql} ORDER BY number DESC"  # noqa: S608 - clauses of ours
         return await self._database.read(lambda connection: [run_from_row(row) for row in connection.execute(sql, where.bound)])
 
     async def list_runs(self, owner: str | None, thread_id: str, status: RunStatus | None, page: Page) -> list[Run]:
-        chosen = [Clause("thread_id = ?", (thread_id,)), owned_by(owner)]
+        chosen = [Clause("thread_id = ?", (thread_id,))]
         if status is not None:
             chosen.append(Clause("status = ?", (status,)))
         where, tail = all_of(*chosen), order_by(page, _ORDER, then="number")
@@ -70,7 +73,7 @@ class RunRecords(RecordsPart):
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
     ) -> list[str]:
         """Ids of runs that have not ended: those of one thread or of all, and those that are pending, running or either."""
-        chosen = [owned_by(owner), Clause("status IN ('pending', 'running')")]
+        chosen = [owned_by(self._database.dialect, owner, "runs"), Clause("status IN ('pending', 'running')")]
         if thread_id is not None:
             chosen.append(Clause("thread_id = ?", (thread_id,)))
         if status is not None:
@@ -94,7 +97,8 @@ class RunRecords(RecordsPart):
 def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
     # A thread that is being erased counts as deleted, even while some of its runs remain.
     there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
-    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), owned_by(owner), there)
+    mine = owned_by(connection.dialect, owner, "runs")
+    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), mine, there)
     row = connection.execute(f"SELECT * FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
         raise NotFoundError("run", run_id, "List the thread's runs to see which there are.")

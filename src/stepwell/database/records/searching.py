@@ -1,4 +1,4 @@
-"""Pieces of SQL for a search: whose records are searched, which of them are found, and in what order.
+"""Pieces of SQL for a search: which records are found, and in what order. Whose records are searched is said by `database/access.py`.
 
 Rule to keep: user input is only ever a bound parameter. The SQL itself consists of text in this program.
 
@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from stepwell.database.access import EVERYTHING, all_of, any_of, checked_text, comparable, matches, owned_by, personal, shown_to
 from stepwell.database.records.types import Page
-from stepwell.database.rows import dumps, loads
-from stepwell.database.types import SYSTEM
 from stepwell.errors import InvalidRequestError
 from stepwell.sql import Clause, Dialect
 
@@ -28,34 +27,19 @@ __all__ = [
     "Leaf",
     "Order",
     "all_of",
+    "any_of",
     "contains",
     "holds",
     "leaves_of",
+    "matches",
     "order_by",
     "owned_by",
+    "personal",
     "shown_to",
 ]
 
 Order = Mapping[str, str]
 """The name of a sort key, as callers use it -> the column."""
-
-
-EVERYTHING = Clause("1 = 1")
-
-
-def all_of(*clauses: Clause) -> Clause:
-    sql = " AND ".join(f"({clause.sql})" for clause in clauses) or "1 = 1"
-    return Clause(sql, tuple(value for clause in clauses for value in clause.bound))
-
-
-def owned_by(owner: str | None) -> Clause:
-    """What this user may see and change; `None` means the program itself."""
-    return EVERYTHING if owner is None else Clause("owner = ?", (owner,))
-
-
-def shown_to(owner: str | None) -> Clause:
-    """What this user may see, including what belongs to the server."""
-    return EVERYTHING if owner is None else Clause("owner IN (?, ?)", (owner, SYSTEM))
 
 
 def order_by(page: Page, order: Order, *, then: str = "rowid") -> Clause:
@@ -82,7 +66,7 @@ class Leaf(NamedTuple):
 
 def leaves_of(wanted: Mapping[str, Any]) -> list[Leaf]:
     """The filter's conditions. Raises `InvalidRequestError` if they are not supported."""
-    leaves = [Leaf(path, _comparable(value)) for path, value in _leaves(wanted, ())]
+    leaves = [Leaf(path, comparable(value)) for path, value in _leaves(wanted, ())]
     if len(leaves) > _MAX_LEAVES:
         raise InvalidRequestError(f"The filter has {len(leaves)} values; at most {_MAX_LEAVES} are allowed.")
     return leaves
@@ -114,39 +98,6 @@ def _leaves(wanted: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[
         raise InvalidRequestError(f"The filter is nested more than {_DEEPEST} deep. Ask for fewer levels.")
     for key, value in wanted.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, (*path, _text(key)))
+            yield from _leaves(value, (*path, checked_text(key)))
         else:
-            yield (*path, _text(key)), value
-
-
-def _comparable(value: Any) -> Any:
-    match value:
-        case str():
-            return _text(value)
-        case bool():
-            return value
-        case int() | float():
-            return _number(value)
-        case Mapping() | None:
-            return value
-        case _:
-            return loads(dumps(value))  # refuses values that are not JSON
-
-
-def _number(value: float) -> float:
-    if isinstance(value, int) and abs(value) > _LARGEST:
-        try:
-            return float(value)  # as SQLite reads it in JSON
-        except OverflowError as error:
-            raise InvalidRequestError(
-                "The filter contains a number that is too large to compare with. Use a smaller one."
-            ) from error
-    return value
-
-
-def _text(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidRequestError("The filter contains invalid Unicode text (half of a surrogate pair).") from error
-    return value
+            yield (*path, checked_text(key)), value

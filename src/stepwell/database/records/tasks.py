@@ -26,7 +26,8 @@ class TaskRecords(RecordsPart):
         """One task of a thread, with its answer if it has one."""
 
         def work(connection: Connection) -> BackgroundTask:
-            task = find(connection, owner, [task_id], results=True).get(task_id)
+            owned_thread(connection, owner, thread_id)
+            task = find(connection, None, [task_id], results=True).get(task_id)
             if task is None or task.parent_thread_id != thread_id:
                 raise NotFoundError("background task", task_id, "List the tasks of the thread to see which there are.")
             return task

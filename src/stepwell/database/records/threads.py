@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
 
+from stepwell.database.callers import stamped
 from stepwell.database.records import copying, request_keys, thread_state, ttls
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
@@ -33,10 +34,15 @@ class ThreadRecords(RecordsPart):
     """The part of the repository that is about threads."""
 
     async def create_thread(
-        self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"], key: RequestKey | None = None
+        self,
+        thread: Thread,
+        *,
+        if_exists: Literal["raise", "do_nothing"],
+        key: RequestKey | None = None,
+        caller: str | None = None,
     ) -> Thread:
-        """`do_nothing` returns the caller's own existing thread; another owner's thread with that id is an `AlreadyExistsError`. If the key
-        has created a thread before, returns that one while it exists."""
+        """`do_nothing` returns an existing thread of the caller (default: the thread's owner); another owner's thread with that id is an
+        `AlreadyExistsError`. If the key has created a thread before, returns that one while it exists."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> Thread:
@@ -51,7 +57,7 @@ class ThreadRecords(RecordsPart):
                 if key:
                     request_keys.remember(connection, key, [thread.thread_id], now)
                 return thread
-            if if_exists == "do_nothing" and found["owner"] == thread.owner:
+            if if_exists == "do_nothing" and _row(connection, caller or thread.owner, thread.thread_id) is not None:
                 return _whole(connection, found)
             raise _taken_error(thread.thread_id)
 
@@ -73,10 +79,8 @@ class ThreadRecords(RecordsPart):
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> Thread:
-            before = owned_thread(connection, owner, thread_id)
-            merged = dumps({**loads(before["metadata"]), **metadata})
-            connection.execute("UPDATE threads SET metadata = ?, updated_at = ? WHERE thread_id = ?", (merged, now, thread_id))
-            return _whole(connection, owned_thread(connection, owner, thread_id))
+            owned_thread(connection, owner, thread_id)
+            return _whole(connection, _merge_metadata(connection, thread_id, metadata, now))
 
         return await self._database.write(work)
 
@@ -144,10 +148,12 @@ class ThreadRecords(RecordsPart):
             if _row(connection, None, new_id) is not None:
                 raise _taken_error(new_id)
             refuse_if_erasing(connection, new_id)
-            copying.copy_thread(connection, thread_id, new_id, now)
+            copying.copy_thread(connection, thread_id, new_id, now, None if owner is None else str(owner))
+            if more := stamped(owner, None):
+                _merge_metadata(connection, new_id, more, now)
             if key:
                 request_keys.remember(connection, key, [new_id], now)
-            return _whole(connection, owned_thread(connection, owner, new_id))
+            return _whole(connection, owned_thread(connection, None, new_id))
 
         return await self._database.write(work)
 
@@ -203,7 +209,11 @@ class ThreadRecords(RecordsPart):
         # The threads of background tasks are listed only for callers who name one, or ask for the tasks of a thread.
         is_named = bool(wanted.ids) or "parent_thread_id" in (wanted.metadata or {})
         listed = Clause("temporary <> 1" if is_named else "temporary = 0")
-        clauses = [owned_by(owner), listed, contains(self._database.dialect, "metadata", wanted.metadata)]
+        clauses = [
+            owned_by(self._database.dialect, owner),
+            listed,
+            contains(self._database.dialect, "metadata", wanted.metadata),
+        ]
         if wanted.status is not None:
             clauses.append(Clause("status = ?", (wanted.status,)))
         if wanted.ids:
@@ -223,15 +233,24 @@ def owned_thread(connection: Connection, owner: str | None, thread_id: str) -> R
     return row
 
 
+def _merge_metadata(connection: Connection, thread_id: str, metadata: Mapping[str, Any], now: float) -> Row:
+    before = owned_thread(connection, None, thread_id)
+    merged = dumps({**loads(before["metadata"]), **metadata})
+    connection.execute("UPDATE threads SET metadata = ?, updated_at = ? WHERE thread_id = ?", (merged, now, thread_id))
+    return owned_thread(connection, None, thread_id)
+
+
 def threads_of_assistant(connection: Connection, owner: str | None, assistant_id: str) -> list[str]:
     """The owner's threads whose last run used this assistant."""
-    where = all_of(owned_by(owner), contains(connection.dialect, "metadata", {"assistant_id": assistant_id}))
+    where = all_of(
+        owned_by(connection.dialect, owner), contains(connection.dialect, "metadata", {"assistant_id": assistant_id})
+    )
     rows = connection.execute(f"SELECT thread_id FROM threads WHERE {where.sql}", where.bound)  # noqa: S608 - clauses of ours
     return [row["thread_id"] for row in rows]
 
 
 def _row(connection: Connection, owner: str | None, thread_id: str) -> Row | None:
-    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(owner))
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
     row: Row | None = connection.execute(
         f"SELECT * FROM threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
         where.bound,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from stepwell.database.records.base import RecordsPart
-from stepwell.database.records.searching import Clause, all_of, owned_by
+from stepwell.database.records.searching import Clause, all_of, personal
 from stepwell.database.records.types import UsageGroup, UsageRow
 from stepwell.database.rows import to_time
 from stepwell.database.types import Lease, ModelUsage
@@ -31,7 +31,7 @@ class UsageRecords(RecordsPart):
         self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None, since: datetime | None = None
     ) -> list[UsageRow]:
         """`since`: only runs that ended at that time or later."""
-        chosen = [owned_by(owner)]
+        chosen = [personal(owner)]
         if since is not None:
             chosen.append(Clause("finished_at >= ?", (to_time(since),)))
         if thread_id is not None:
@@ -54,11 +54,13 @@ def keep_usage(
     for used in usage:
         connection.execute(
             "INSERT INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, model) DO UPDATE SET calls = usage.calls + excluded.calls,"
+            " VALUES (?, ?, COALESCE((SELECT owner FROM runs WHERE run_id = ?), ?), ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (run_id, model) DO UPDATE SET calls = usage.calls + excluded.calls,"
             " input_tokens = usage.input_tokens + excluded.input_tokens, output_tokens = usage.output_tokens + excluded.output_tokens,"
             " cost_usd = usage.cost_usd + excluded.cost_usd, thread_id = excluded.thread_id, finished_at = excluded.finished_at",
             (
-                *(lease.run_id, counts_for or lease.thread_id, lease.owner),
+                # On a thread that several users share, each run counts for the user who started it.
+                *(lease.run_id, counts_for or lease.thread_id, lease.run_id, lease.owner),
                 *(used.model, used.calls, used.input_tokens, used.output_tokens, used.cost_usd),
                 now,
             ),

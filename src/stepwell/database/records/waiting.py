@@ -3,14 +3,15 @@ first."""
 
 from __future__ import annotations
 
+from stepwell.database.callers import filter_of
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.interrupts import claim_in, question_from_row
-from stepwell.database.records.searching import Clause, all_of
+from stepwell.database.records.searching import Clause, all_of, owned_by
 from stepwell.database.records.threads import owned_thread
 from stepwell.database.records.types import Waiting
 from stepwell.database.rows import from_time, loads, to_time
 from stepwell.errors import InvalidRequestError
-from stepwell.sql import Connection, Row
+from stepwell.sql import Connection, Dialect, Row
 
 # Questions without a time were asked before times were stored: they are the oldest.
 _FIND = """
@@ -30,7 +31,7 @@ class WaitingRecords(RecordsPart):
     ) -> list[Waiting]:
         """The open questions of a thread, or of all threads, that come after the cursor `after`; the one that has waited longest comes
         first."""
-        chosen = [_of(owner, thread_id), *([_behind(after, thread_id)] if after else [])]
+        chosen = [_of(self._database.dialect, owner, thread_id), *([_behind(after, thread_id)] if after else [])]
         where = all_of(*chosen)
         sql = _FIND.format(where=where.sql, order="i.ordinal" if thread_id else _ORDER)
 
@@ -44,18 +45,22 @@ class WaitingRecords(RecordsPart):
         return await self._database.read(work)
 
     async def count_waiting(self, owner: str | None, *, thread_id: str | None = None) -> int:
-        where = _of(owner, thread_id)
+        where = _of(self._database.dialect, owner, thread_id)
         sql = f"SELECT COUNT(*) FROM interrupts AS i WHERE {where.sql}"  # noqa: S608 - clauses of ours
         return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
 
 
-def _of(owner: str | None, thread_id: str | None) -> Clause:
+def _of(dialect: Dialect, owner: str | None, thread_id: str | None) -> Clause:
     """The condition for a thread's questions (the thread's owner is checked elsewhere), or for all questions of a user."""
     if thread_id is not None:
         return Clause("i.thread_id = ? AND i.state = 'pending'", (thread_id,))
     if owner is None:
         return Clause(f"i.state = 'pending' AND {_LISTED}")
-    return Clause(f"i.owner = ? AND i.state = 'pending' AND {_LISTED}", (owner,))
+    if filter_of(owner, "threads") is None:
+        return Clause(f"i.owner = ? AND i.state = 'pending' AND {_LISTED}", (str(owner),))
+    mine = owned_by(dialect, owner)
+    sql = f"i.state = 'pending' AND {_LISTED} AND i.thread_id IN (SELECT threads.thread_id FROM threads WHERE {mine.sql})"  # noqa: S608 - clauses of ours
+    return Clause(sql, mine.bound)
 
 
 def _behind(cursor: str, thread_id: str | None) -> Clause:

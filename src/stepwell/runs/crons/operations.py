@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from stepwell.clock import Clock
+from stepwell.database.callers import stamped
 from stepwell.database.crons import Cron, CronAccess, CronFilter, CronSlot, CronTable
 from stepwell.database.records.types import Page
 from stepwell.database.types import RequestKey, RunFields
@@ -79,7 +80,7 @@ class Crons:
         assistant = await self._engine.check_order(owner, wanted.order)
         cron = Cron(
             cron_id=self._new_id(),
-            owner=owner,
+            owner=str(owner),
             assistant_id=assistant.assistant_id,
             thread_id=wanted.order.thread_id,
             schedule=wanted.schedule,
@@ -87,7 +88,7 @@ class Crons:
             end_time=end,
             enabled=wanted.enabled,
             order=_stored(wanted.order),
-            metadata=wanted.metadata,
+            metadata=stamped(owner, wanted.metadata),
             access=access,
             since=now,
             next_run=schedule.next_after(now, end) if wanted.enabled else None,
@@ -104,12 +105,12 @@ class Crons:
         before now are not made up for."""
         for _ in range(_ATTEMPTS):
             before = await self._table.get(owner, cron_id)
-            after = await self._changed(before, wanted, access)
+            after = await self._changed(owner, before, wanted, access)
             if await self._table.change(before, after):
                 return replace(after, revision=before.revision + 1)
         raise ThreadBusyError(f"Cron '{cron_id}' is being changed by others. Try again in a moment.")
 
-    async def _changed(self, before: Cron, wanted: CronChange, access: CronAccess) -> Cron:
+    async def _changed(self, owner: str, before: Cron, wanted: CronChange, access: CronAccess) -> Cron:
         now = self._clock.now()
         end = before.end_time if isinstance(wanted.end_time, Unchanged) else _check_end(wanted.end_time, now)
         after = replace(
@@ -119,8 +120,9 @@ class Crons:
             end_time=end,
             enabled=before.enabled if wanted.enabled is None else wanted.enabled,
             order={**before.order, **wanted.order},
-            metadata={**before.metadata, **(wanted.metadata or {})},
-            access=access,
+            metadata={**before.metadata, **stamped(owner, wanted.metadata)},
+            # A change by another user, whom handlers allow it, does not let the owner's runs use what that user may use.
+            access=access if before.owner == str(owner) else before.access,
             updated_at=now,
         )
         if wanted.order:

@@ -22,6 +22,7 @@ from typing import Self
 
 from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
+from stepwell.database.callers import Caller
 from stepwell.database.crons import Cron, CronSlot, CronTable, settling
 from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.types import Run
@@ -163,7 +164,8 @@ class CronScheduler:
             return settling(cron, [*due.missed, fired], due.next_run)(connection)
 
         grants = await self._find_grants(cron, now)
-        return await self._engine.start_scheduled(cron.owner, order_of(cron, slot), grants, claim) is not None
+        owner = Caller(cron.owner, user=cron.access.user) if cron.access.user else cron.owner
+        return await self._engine.start_scheduled(owner, order_of(cron, slot), grants, claim) is not None
 
     async def _refuse(self, cron: Cron, due: _Due, reason: str) -> None:
         logger.warning("a scheduled run was refused: %s", reason, extra={"cron_id": cron.cron_id})

@@ -1,9 +1,9 @@
 """Reads the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` prepares the process to run its code.
 
 Honoured: `graphs`, `dependencies` (local folders become importable, and their `src` if a project has its packages there; it is only checked
-whether packages are installed), `env` (a mapping, or the path of a dotenv file, which may be missing), `store` (`project.store`), and of
-`checkpointer` `serde.allowed_msgpack_modules` (classes that may be read back from checkpoints) and `ttl` (`project.retention`). All other
-keys either concern building an image and mean nothing here, or are not honoured, in which case `notes` says so.
+whether packages are installed), `env` (a mapping, or the path of a dotenv file, which may be missing),
+`checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints), and the keys of `project/`. All other keys
+either concern building an image and mean nothing here, or are not honoured: `notes` says so, and a key that protects data is refused.
 
 A missing file or folder is no reason to refuse the rest: it is noted, or shows up in the graph that needs it.
 """
@@ -22,6 +22,9 @@ from typing import Any
 
 from stepwell.database.upkeep.expiry import ThreadRule
 from stepwell.errors import ConfigurationError
+from stepwell.runs.graphs.project.auth import ProjectAuth, read_auth
+from stepwell.runs.graphs.project.http import ProjectHttp, read_http
+from stepwell.runs.graphs.project.webhooks import ProjectWebhooks, read_webhooks
 from stepwell.runs.graphs.project.retention import read_retention
 from stepwell.runs.graphs.project.store import StoreSpec, read_store
 from stepwell.runs.graphs.sources import GraphSpec
@@ -31,12 +34,13 @@ _FOR_IMAGES = frozenset(
     {"$schema", "python_version", "api_version", "base_image", "image_distro", "pip_config_file", "pip_installer"}
     | {"dockerfile_lines", "keep_pkg_tools", "source"}
 )
+_REFUSED = {
+    "encryption": "the project's own code cannot encrypt what is stored here, and it would be stored as plain text. Remove the key, and "
+    "encrypt the disk instead",
+}
+"""Keys that protect something: a server that ignored them would be less safe than the project asks for."""
 _NOT_HONOURED = {
-    "auth": "Stepwell's own keys and tokens decide who may call",
-    "http": "routes, CORS and mount points come from Stepwell's own settings",
-    "encryption": "the project's own code does not encrypt anything",
     "priority": "runs are driven in the order they arrive",
-    "webhooks": "webhooks follow Stepwell's own rules",
     "ui": "the project's user interfaces are not built",
     "node_version": "only Python graphs are served",
 }
@@ -53,6 +57,9 @@ class LanggraphProject:
     import_folders: tuple[Path, ...] = field(default=(), repr=False)
     allowed_classes: tuple[tuple[str, ...], ...] = ()
     """(module, name) of classes the project wants to read back from checkpoints, besides those of its graphs' states."""
+    auth: ProjectAuth | None = None
+    http: ProjectHttp = field(default_factory=ProjectHttp)
+    webhooks: ProjectWebhooks = field(default_factory=ProjectWebhooks)
     store: StoreSpec = field(default_factory=StoreSpec)
     retention: ThreadRule | None = None
     """`checkpointer.ttl`: how long threads live."""
@@ -72,6 +79,7 @@ def read_langgraph_json(path: Path) -> LanggraphProject:
     """Read and check the file; `ConfigurationError` names the wrong key and what to write."""
     content = _read(path)
     folder, file = path.resolve().parent, path.name
+    _refuse(content, file)
     dependencies = _texts(content, "dependencies", file)
     local = [(folder / entry).resolve() for entry in dependencies if _is_folder(entry, folder)]
     return LanggraphProject(
@@ -81,6 +89,9 @@ def read_langgraph_json(path: Path) -> LanggraphProject:
         dependencies=dependencies,
         import_folders=tuple(dict.fromkeys([folder, *(each for found in local for each in _import_folders(found))])),
         allowed_classes=_allowed_classes(content, file),
+        auth=read_auth(content, file),
+        http=read_http(content, file),
+        webhooks=read_webhooks(content, file),
         store=read_store(content, file),
         retention=read_retention(content, file),
         notes=(
@@ -108,6 +119,12 @@ def _read(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict):
         raise ConfigurationError(f"The file '{path.name}' must contain a JSON object with the key 'graphs'.")
     return content
+
+
+def _refuse(content: Mapping[str, Any], file: str) -> None:
+    for key, reason in _REFUSED.items():
+        if content.get(key):
+            raise ConfigurationError(f"'{key}' in '{file}' cannot be honoured: {reason}.")
 
 
 def _graphs(content: Mapping[str, Any], file: str) -> dict[str, GraphSpec]:
@@ -175,7 +192,11 @@ def _serde(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
     notes = []
     for key, value in content.items():
-        if not value or key in _FOR_IMAGES or key in ("graphs", "dependencies", "env", "checkpointer", "store"):
+        if (
+            not value
+            or key in _FOR_IMAGES
+            or key in ("graphs", "dependencies", "env", "checkpointer", "store", "auth", "http", "webhooks")
+        ):
             continue
         reason = _NOT_HONOURED.get(key, "this key is unknown")
         notes.append(f"'{key}' in '{file}' is not honoured: {reason}.")

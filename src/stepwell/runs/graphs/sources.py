@@ -130,22 +130,27 @@ def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:
             f"The graph '{graph_id}' is written in JavaScript or TypeScript; only Python graphs can be served here. "
             f"Remove it from 'graphs', or serve it with a server that runs Node."
         )
+    return load_named(f"The graph '{graph_id}'", "graphs", spec, base)
+
+
+def load_named(subject: str, key: str, spec: GraphSpec, base: Path) -> object:
+    """The object that an entry of langgraph.json names. `subject` begins the sentence about what is wrong with it, and `key` is where it is
+    written."""
     importlib.invalidate_caches()  # a file may have been added since an earlier try
     try:
         module = _import_file(base, spec.place) if spec.is_file else importlib.import_module(spec.place)
     except FileNotFoundError as error:
         if error.filename != spec.place:
-            raise _not_importable(graph_id, spec, error) from error
+            raise _not_importable(subject, spec, error) from error
         raise GraphBuildError(
-            f"The graph '{graph_id}' names the file '{_file_name(spec)}', which does not exist. "
-            "Paths start at the folder of langgraph.json."
+            f"{subject} names the file '{_file_name(spec)}', which does not exist. Paths start at the folder of langgraph.json."
         ) from error
     except (Exception, SystemExit) as error:  # anything a user's file raises, even to end the program
-        raise _not_importable(graph_id, spec, error) from error
+        raise _not_importable(subject, spec, error) from error
     if not hasattr(module, spec.name):
         raise GraphBuildError(
-            f"The graph '{graph_id}' should be '{spec.name}' in '{_file_name(spec)}', but nothing there has that name. "
-            f"Correct the part after the colon in 'graphs', or define '{spec.name}'."
+            f"{subject} should be '{spec.name}' in '{_file_name(spec)}', but nothing there has that name. "
+            f"Correct the part after the colon in '{key}', or define '{spec.name}'."
         )
     return getattr(module, spec.name)
 
@@ -154,8 +159,8 @@ def _file_name(spec: GraphSpec) -> str:
     return spec.shown.rpartition(":")[0]
 
 
-def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> GraphBuildError:
-    subject = f"The graph '{graph_id}' cannot be loaded: importing '{_file_name(spec)}' failed"
+def _not_importable(subject: str, spec: GraphSpec, error: BaseException) -> GraphBuildError:
+    subject = f"{subject} cannot be loaded: importing '{_file_name(spec)}' failed"
     joint = ": " if isinstance(error, StepwellError) else " with "
     return GraphBuildError(f"{subject}{joint}{describe_error(error, subject)}")
 

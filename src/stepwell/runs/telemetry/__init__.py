@@ -12,7 +12,7 @@ from typing import Protocol
 from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.database.types import Run, RunOutcome
-from stepwell.errors import needs_extra
+from stepwell.errors import ConfigurationError, needs_extra
 from stepwell.settings import TelemetrySettings
 
 
@@ -49,6 +49,8 @@ def open_telemetry(settings: TelemetrySettings | None) -> Telemetry:
     """Telemetry according to the settings; none without settings."""
     if settings is None:
         return NoTelemetry()
+    if settings.fault:
+        raise ConfigurationError(settings.fault)
     with needs_extra("Sending traces", "otel"):
         from stepwell.runs.telemetry.otel import OtelTelemetry, otlp_exporter
     return OtelTelemetry(otlp_exporter(settings), content=settings.content)

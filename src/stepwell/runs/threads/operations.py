@@ -18,6 +18,7 @@ from uuid import UUID
 from langgraph.types import StateUpdate
 
 from stepwell.clock import Clock
+from stepwell.database.callers import stamped
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.types import SYSTEM, RequestKey, Thread, ThreadTtl
@@ -78,11 +79,11 @@ class Threads:
         if steps and graph_of(thread) is None:
             raise InvalidRequestError("supersteps need a graph. Give 'graph_id' beside them, or in the metadata.")
         try:
-            created = await self._persistence.records.create_thread(thread, if_exists="raise", key=key)
+            created = await self._persistence.records.create_thread(thread, if_exists="raise", key=key, caller=owner)
         except AlreadyExistsError:
             if if_exists == "raise":
                 raise
-            return await self._persistence.records.create_thread(thread, if_exists="do_nothing")
+            return await self._persistence.records.create_thread(thread, if_exists="do_nothing", caller=owner)
         made_before = created.thread_id != thread.thread_id or created.state_updated_at is not None
         return await self._with_past(created, steps) if steps and not made_before else created
 
@@ -106,7 +107,7 @@ class Threads:
         """Merge into the metadata, key by key; and set the time to live, if given."""
         if ttl is not None:
             await self._persistence.records.set_thread_ttl(owner, thread_id, ttl)
-        return await self._persistence.records.merge_thread_metadata(owner, thread_id, metadata)
+        return await self._persistence.records.merge_thread_metadata(owner, thread_id, stamped(owner, metadata))
 
     async def delete(self, owner: str | None, thread_id: str) -> None:
         """Delete the thread. Its runs, and those of its background tasks, are stopped first, so that it is known what they have done. If
@@ -222,15 +223,19 @@ class Threads:
 
     def export(self, owner: str) -> AsyncIterator[bytes]:
         """Everything that belongs to a user, as JSON lines."""
-        return export_owner(owner, self._persistence, self._states, self._clock)
+        return export_owner(str(owner), self._persistence, self._states, self._clock)
 
     def _new(
         self, owner: str | None, thread_id: str | None, metadata: Mapping[str, Any] | None, graph_id: str | None
     ) -> Thread:
         now = self._clock.now()
-        stamped = {**(metadata or {}), **({"graph_id": graph_id} if graph_id else {})}
+        described = {**stamped(owner, metadata), **({"graph_id": graph_id} if graph_id else {})}
         return Thread(
-            _uuid(thread_id) if thread_id is not None else self._new_id(), owner or SYSTEM, now, now, metadata=stamped
+            _uuid(thread_id) if thread_id is not None else self._new_id(),
+            SYSTEM if owner is None else str(owner),
+            now,
+            now,
+            metadata=described,
         )
 
     async def _with_past(self, thread: Thread, steps: Sequence[Sequence[StateUpdate]]) -> Thread:

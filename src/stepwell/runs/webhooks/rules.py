@@ -11,11 +11,12 @@ import asyncio
 import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 from stepwell.errors import ConfigurationError, FetchRefusedError, InvalidRequestError
+from stepwell.runs.graphs.project.webhooks import ProjectWebhooks
 from stepwell.settings import Secret
 from stepwell.tools.web.addresses import is_public, literal_address, read_url
 
@@ -44,6 +45,19 @@ class WebhookRules:
     secret: Secret | None = None
     """Signs messages, so that the receiver can verify that they come from here."""
     resolve: Resolve = field(default=_ask_resolver, repr=False)
+    project: ProjectWebhooks = field(default_factory=ProjectWebhooks)
+    """What the project that is served asks for besides."""
+
+    def narrowed_by(self, project: ProjectWebhooks) -> WebhookRules:
+        """These rules, with what a project asks for. What it does not want to be called is no longer allowed."""
+        networks = tuple(
+            network
+            for network in self.allowed_networks
+            if not project.no_private and not (project.no_loopback and network.is_loopback)
+        )
+        hosts = frozenset() if project.no_private else self.allowed_hosts
+        http = self.allow_http and not project.require_https
+        return replace(self, project=project, allowed_networks=networks, allowed_hosts=hosts, allow_http=http)
 
     @classmethod
     def allowing(cls, allowed: Sequence[str], *, allow_http: bool = False, secret: Secret | None = None) -> WebhookRules:
@@ -65,6 +79,7 @@ def check_webhook_url(url: str, rules: WebhookRules) -> SplitResult:
     """Raise `InvalidRequestError` for an address whose text alone is invalid."""
     parts = _split(url)
     host = (parts.hostname or "").lower()
+    _check_project(url, parts, rules.project)
     literal = literal_address(host)
     listed = host in rules.allowed_hosts or (literal is not None and _in(literal, rules.allowed_networks))
     if not listed and host.rpartition(".")[2] in _NOWHERE:
@@ -81,6 +96,24 @@ def check_webhook_url(url: str, rules: WebhookRules) -> SplitResult:
     if parts.scheme == "http" and not (rules.allow_http or listed or local_name):
         raise InvalidRequestError("The webhook must begin with 'https://': a run's results are not sent unencrypted.")
     return parts
+
+
+def _check_project(url: str, parts: SplitResult, project: ProjectWebhooks) -> None:
+    if project.disabled:
+        raise InvalidRequestError(
+            "Webhooks are disabled on this server. Send the request without 'webhook', and wait for the run."
+        )
+    if project.require_https and parts.scheme != "https":
+        raise InvalidRequestError("The webhook must begin with 'https://'.")
+    if not project.allows_host(parts.hostname or ""):
+        raise InvalidRequestError(
+            f"The webhook's host is not among those that the project allows: {', '.join(project.domains)}."
+        )
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if project.ports and port not in project.ports:
+        raise InvalidRequestError(f"The webhook's port is {port}; the project allows {', '.join(map(str, project.ports))}.")
+    if project.max_url_length is not None and len(url) > project.max_url_length:
+        raise InvalidRequestError(f"The webhook's address may have at most {project.max_url_length} characters.")
 
 
 async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:

@@ -21,6 +21,7 @@ from typing import Self
 from urllib.parse import SplitResult
 
 import httpx
+import orjson
 
 from stepwell.clock import Clock
 from stepwell.database.webhooks import Webhook, WebhookOutbox, WebhookState
@@ -150,19 +151,28 @@ class WebhookSender:
         """Connect to exactly this address, under the requested host name. The response's body is not read."""
         host = parts.hostname or ""
         target = httpx.URL(parts.geturl()).copy_with(host=address)
+        body = _chosen_fields(webhook.body, self._rules.project.fields)
         headers = {
+            **self._rules.project.headers,
             "Host": parts.netloc,
             "Content-Type": "application/json",
             "User-Agent": "stepwell",
             "Idempotency-Key": webhook.run_id,
-            **({SIGNATURE_HEADER: sign(webhook.body, secret.reveal(), self._now())} if (secret := self._rules.secret) else {}),
+            **({SIGNATURE_HEADER: sign(body, secret.reveal(), self._now())} if (secret := self._rules.secret) else {}),
         }
         async with (
             # No redirects: they would bypass the rules. No proxies from the environment: they would resolve the name again.
             httpx.AsyncClient(verify=self._tls, timeout=10.0, follow_redirects=False, trust_env=False) as client,
-            client.stream("POST", target, content=webhook.body, headers=headers, extensions={"sni_hostname": host}) as response,
+            client.stream("POST", target, content=body, headers=headers, extensions={"sni_hostname": host}) as response,
         ):
             return response.status_code
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def _chosen_fields(body: bytes, fields: frozenset[str] | None) -> bytes:
+    """The message with the fields that the project allows."""
+    if fields is None:
+        return body
+    return orjson.dumps({name: value for name, value in orjson.loads(body).items() if name in fields})

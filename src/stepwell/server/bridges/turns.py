@@ -10,6 +10,10 @@ A turn is a run: it is on disk before `begin` returns, goes on without any conne
 thread and its id. So nothing here is kept in memory between two requests. A question ends the run; its answer is a new one.
 
 `follow(after=...)` begins after an event's `seq`, which grows within a thread, so a client that reconnects misses nothing.
+
+**Which text is told.** A graph's nodes may ask models for things that nobody is to read: a draft, a verdict. So a message is told when a
+node has put it into the thread. Agents are told piece by piece, because the answer of their model's node (`_TALKING`) becomes a message; if
+middleware changes it first, the changed text is told too, as a message of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +35,10 @@ from stepwell.server.run_headers import Additions, take_headers
 
 Status = Literal["answered", "asks", "stopped", "failed"]
 
-_MODES = ("messages-tuple", "tools")
+_MODES = ("messages-tuple", "updates", "tools")
+_TALKING = frozenset({"model", "agent"})
+"""The nodes of agents that LangChain and LangGraph build."""
+_CHANGED = "/changed"
 _AGENT = ("ai", "AIMessageChunk")
 _INTERRUPT = "__interrupt__"
 
@@ -117,21 +124,21 @@ class Turn:
     async def follow(self, after: int = 0) -> AsyncGenerator[Happening]:
         """What happens, from the beginning or after an event, up to the outcome, which is always last."""
         engine, run = self.services.engine, self.run
-        reading, said, seq = _Reading(), set[str](), after
-        events = cast(
-            "AsyncGenerator[list[RunEvent]]", engine.events(self.principal.owner, run.thread_id, run.run_id, after=after)
-        )
+        reading, said, seq = _Reading(), set[str](), 0
+        # From the beginning, because what an event means depends on those before it.
+        events = cast("AsyncGenerator[list[RunEvent]]", engine.events(self.principal.owner, run.thread_id, run.run_id))
         async with aclosing(events) as batches:
             async for batch in batches:
                 for event in batch:
                     seq = event.seq
                     for each in reading.read(event):
                         if isinstance(each, TextPiece):
-                            said.add(each.message_id)
-                        yield each
+                            said.add(each.message_id.removesuffix(_CHANGED))
+                        if seq > after:
+                            yield each
         outcome = await self.outcome(seq)
-        if not after and outcome.text and outcome.status == "answered" and outcome.message_id not in said:
-            yield TextPiece(seq, outcome.message_id, outcome.text)  # a node wrote it that streams nothing
+        if seq > after and outcome.text and outcome.status == "answered" and outcome.message_id not in said:
+            yield TextPiece(seq, outcome.message_id, outcome.text)
         yield outcome
 
     async def outcome(self, seq: int = 0) -> Outcome:
@@ -246,12 +253,18 @@ class _Reading:
 
     def __init__(self) -> None:
         self._attempts = 0
+        self._written: dict[str, str] = {}
+        """Messages of this run and their text so far: told ones, and ones that may be for nobody."""
+        self._told: set[str] = set()
 
     def read(self, event: RunEvent) -> Iterator[Happening]:
         match event.event:
             case "messages":
-                message, _ = orjson.loads(event.data)
-                yield from self._message(event.seq, message)
+                message, metadata = orjson.loads(event.data)
+                yield from self._message(event.seq, message, metadata)
+            case "updates":
+                for update in orjson.loads(event.data).values():
+                    yield from self._stored(event.seq, update)
             case "tools":
                 yield from self._tool(event.seq, orjson.loads(event.data))
             case "metadata":
@@ -259,14 +272,37 @@ class _Reading:
                 if self._attempts > 1:
                     yield Restarted(event.seq, self._attempts)
 
-    def _message(self, seq: int, message: Mapping[str, Any]) -> Iterator[Happening]:
+    def _message(self, seq: int, message: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[Happening]:
         if message.get("type") not in _AGENT:
             return
-        message_id = str(message.get("id") or "")
+        message_id, text = str(message.get("id") or ""), text_of(message)
+        self._written[message_id] = self._written.get(message_id, "") + text
+        if metadata.get("langgraph_node") not in _TALKING or metadata.get("lc_source"):  # a summary has a source
+            return
         if thought := thought_of(message):
             yield ThoughtPiece(seq, message_id, thought)
-        if text := text_of(message):
+        if text:
+            self._told.add(message_id)
             yield TextPiece(seq, message_id, text)
+
+    def _stored(self, seq: int, update: Any) -> Iterator[Happening]:
+        """The messages that a node puts into the thread. Those that were there before, and come again, are not told."""
+        for part in update if isinstance(update, list) else [update]:
+            messages = part.get("messages") if isinstance(part, Mapping) else None
+            for message in messages if isinstance(messages, list) else [messages]:
+                if not isinstance(message, Mapping) or message.get("type") not in _AGENT:
+                    continue
+                message_id, text = str(message.get("id") or ""), text_of(message)
+                if (
+                    not text
+                    or message_id not in self._written
+                    or (message_id in self._told and self._written[message_id] == text)
+                ):
+                    continue
+                name = f"{message_id}{_CHANGED}" if message_id in self._told else message_id
+                self._told.add(message_id)
+                self._written[message_id] = text
+                yield TextPiece(seq, name, text)
 
     def _tool(self, seq: int, note: Mapping[str, Any]) -> Iterator[Happening]:
         call_id, name = str(note.get("toolCallId") or ""), str(note.get("name") or "")

@@ -52,6 +52,9 @@ class Sender(Protocol):
 class Identifies(Protocol):
     """The part of `Authenticator` that matters here."""
 
+    @property
+    def needs_body(self) -> bool: ...
+
     async def identify(self, request: HTTPConnection) -> Sender: ...
 
 
@@ -155,6 +158,8 @@ async def _sender_of(scope: Scope) -> str:
     if scope["path"] in PUBLIC_PATHS:
         return UNKNOWN
     authenticator: Identifies = scope["app"].state.authenticator
+    if authenticator.needs_body:
+        return UNKNOWN
     return (await authenticator.identify(HTTPConnection(scope))).owner
 
 

@@ -5,12 +5,13 @@ All of them are plain ASGI: a response passes through as it arrives, so event st
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stepwell.runs.graphs.project.http import ProjectCors
 from stepwell.server.limits.bodies import BodyLimits
 from stepwell.server.limits.hosts import HostCheck
 from stepwell.server.limits.origins import ForeignOrigins, cors_layer
@@ -31,14 +32,18 @@ _PAGE_POLICY = (
 )
 
 
-def limit_layers(settings: ServerSettings) -> list[Middleware]:
-    """The layers of this package, for `FastAPI(middleware=...)`."""
+def limit_layers(
+    settings: ServerSettings, cors: ProjectCors | None = None, before_bodies: Sequence[Middleware] = ()
+) -> list[Middleware]:
+    """The layers of this package, for `FastAPI(middleware=...)`. A project may add origins, and layers before bodies are limited."""
+    cors = cors or ProjectCors()
     return [
         Middleware(TrustedProxies, trusted=settings.trusted_proxies),  # before anything asks where a request comes from
         Middleware(SecurityHeaders),  # outermost of those that respond, so that rejections have the headers too
         Middleware(HostCheck, allowed=settings.allowed_hosts),  # before anything reads more of the request
-        cors_layer(settings),  # outside the limits, so that a page can read why it was rejected
-        Middleware(ForeignOrigins, settings=settings),
+        cors_layer(settings, cors),  # outside the limits, so that a page can read why it was rejected
+        Middleware(ForeignOrigins, settings=settings, cors=cors),
+        *before_bodies,
         Middleware(BodyLimits, settings=settings),
     ]
 

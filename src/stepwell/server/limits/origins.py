@@ -24,6 +24,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from stepwell.runs.graphs.project.http import ProjectCors
 from stepwell.server.addresses import LOCAL_HOSTS, PUBLIC_PATHS
 from stepwell.server.page.serving import is_address
 from stepwell.server.problems import problem
@@ -46,26 +47,34 @@ ALLOWED = ("authorization", "x-api-key", "last-event-id", "content-type", "cache
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
-def cors_layer(settings: ServerSettings) -> Middleware:
-    """The CORS rules for pages of other origins."""
+def cors_layer(settings: ServerSettings, cors: ProjectCors) -> Middleware:
+    """The CORS rules for pages of other origins: the operator's, and those of the project that is served."""
     return Middleware(
         CORSMiddleware,
-        allow_origins=list(settings.cors_origins),
-        allow_origin_regex=None if settings.reachable else LOCAL_PAGES,
-        allow_methods=list(METHODS),
-        allow_headers=list(ALLOWED),
-        expose_headers=list(EXPOSED),
-        allow_credentials=False,
+        allow_origins=[*settings.cors_origins, *cors.allow_origins],
+        allow_origin_regex=_patterns(settings, cors),
+        allow_methods=list(cors.allow_methods or METHODS),
+        allow_headers=list(dict.fromkeys((*ALLOWED, *cors.allow_headers))),
+        expose_headers=list(dict.fromkeys((*EXPOSED, *cors.expose_headers))),
+        allow_credentials=cors.allow_credentials,
+        max_age=cors.max_age,
     )
+
+
+def _patterns(settings: ServerSettings, cors: ProjectCors) -> str | None:
+    patterns = [*([] if settings.reachable else [LOCAL_PAGES]), *([cors.allow_origin_regex] if cors.allow_origin_regex else [])]
+    return "|".join(f"(?:{pattern})" for pattern in patterns) or None
 
 
 class ForeignOrigins:
     """Rejects requests of pages that are neither ours nor allowed. Programs send neither of the headers and pass."""
 
-    def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings, cors: ProjectCors | None = None) -> None:
+        cors = cors or ProjectCors()
         self._app = app
-        self._listed = frozenset(settings.cors_origins)
-        self._local = None if settings.reachable else re.compile(LOCAL_PAGES)
+        self._listed = frozenset((*settings.cors_origins, *cors.allow_origins))
+        patterns = _patterns(settings, cors)
+        self._patterns = re.compile(patterns) if patterns else None
         self._public_url = settings.public_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,8 +96,10 @@ class ForeignOrigins:
         return origin is None or scope.get("method") in SAFE_METHODS
 
     def _is_allowed(self, origin: str, headers: Headers) -> bool:
-        local = self._local is not None and self._local.fullmatch(origin) is not None
-        return local or origin in self._listed or is_own(origin, headers.get("host", ""), self._public_url)
+        fits = self._patterns is not None and self._patterns.fullmatch(origin) is not None
+        return (
+            fits or "*" in self._listed or origin in self._listed or is_own(origin, headers.get("host", ""), self._public_url)
+        )
 
 
 def _opens_page(scope: Scope, headers: Headers) -> bool:

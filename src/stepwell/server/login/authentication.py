@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 SESSION_COOKIE = "stepwell_session"
 
-_KNOWN = "stepwell_principal"
+KNOWN = "stepwell_principal"
+"""Where the principal of a request is stored in its state."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,19 +57,24 @@ class Authenticator:
         self._records = records
         self._throttle = throttle
 
+    @property
+    def needs_body(self) -> bool:
+        """Whether the body of a request has to be received before its principal is known."""
+        return False
+
     async def identify(self, request: HTTPConnection) -> Principal:
         """The result of `principal_of`, which the first caller (the layer that receives bodies) stores in the request's state."""
-        known: Principal | None = getattr(request.state, _KNOWN, None)
+        known: Principal | None = getattr(request.state, KNOWN, None)
         if known is None:
             known = await self.principal_of(request)
-            setattr(request.state, _KNOWN, known)
+            setattr(request.state, KNOWN, known)
         return known
 
     async def principal_of(self, request: HTTPConnection) -> Principal:
         """Raises `NotSignedInError`, or `LimitReachedError` after too many wrong credentials from one address."""
         if not self._asks_who:
             return LOCAL
-        credential = _credential(request)
+        credential = credential_of(request)
         if credential:
             return await self.check(credential, client_address_of(request))
         cookie = request.cookies.get(SESSION_COOKIE)
@@ -91,8 +97,7 @@ class Authenticator:
         """The principal of a key or token. A valid one is always accepted, however many wrong ones came from its address."""
         try:
             if credential.startswith("sw_"):
-                key = await self._keys.verify(credential)
-                return Principal(key.owner, key.owner, key.is_operator, "api_key", key.key_id, key.grants)
+                return await self.check_key(credential)
             if self._tokens:
                 return await self._tokens.principal(credential)
             raise BadCredentialError("What was sent is not a credential of this server.")
@@ -100,6 +105,11 @@ class Authenticator:
             self._throttle.check(address)
             await self._throttle.count(address)
             raise
+
+    async def check_key(self, credential: str) -> Principal:
+        """The principal of an API key."""
+        key = await self._keys.verify(credential)
+        return Principal(key.owner, key.owner, key.is_operator, "api_key", key.key_id, key.grants)
 
     async def _session(self, request: HTTPConnection, cookie: str) -> Principal:
         session = await self._records.find_session(hash_of(cookie))
@@ -121,7 +131,7 @@ def client_address_of(request: HTTPConnection) -> str:
     return str(address or "unknown")
 
 
-def _credential(request: HTTPConnection) -> str | None:
+def credential_of(request: HTTPConnection) -> str | None:
     scheme, _, rest = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and rest.strip():
         return rest.strip()

@@ -31,7 +31,7 @@ async def find_beginning(persistence: Persistence, thread: Thread, subscription:
     """The position before the newest run that has started or is about to start."""
     # Query this position first, so that the events of a run that is queued now come after it.
     newest = await persistence.events.newest(thread.thread_id)
-    runs = await persistence.records.list_runs(thread.owner, thread.thread_id, None, Page(_RUNS, 0))
+    runs = await persistence.records.list_runs(None, thread.thread_id, None, Page(_RUNS, 0))
     run = _first_of_interest(runs, now)
     if run is None or (run.finished and await _is_followed_by_another(persistence, run, subscription, newest)):
         return newest
@@ -45,7 +45,7 @@ async def _is_followed_by_another(persistence: Persistence, run: Run, subscripti
         return False
     # Read again now: since the request arrived, the run may have ended and left an interrupt. We send an open interrupt at once, because
     # no client starts a run before it has seen the interrupt.
-    thread = await persistence.records.get_thread(run.owner, run.thread_id, with_values=False)
+    thread = await persistence.records.get_thread(None, run.thread_id, with_values=False)
     if thread.status == "interrupted":
         return False
     try:

@@ -82,7 +82,7 @@ async def call_agent(assistant_id: str, request: Request, principal: Caller, ser
             case "GetTask":
                 result = await methods.get(call.params)
             case "ListTasks":
-                result = await methods.list(call.params)
+                result = await methods.list_tasks(call.params)
             case "CancelTask":
                 result = await methods.cancel(call.params)
             case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import orjson
 from fastapi import APIRouter, Depends, Request
@@ -31,8 +31,9 @@ class _CallPolicy(StreamPolicy):
         if (await _message_of(request) or {}).get("method") != "tools/call":
             yield await RoutePolicy(self.action)(request)
             return
-        async for principal in super().__call__(request):
-            yield principal
+        async with aclosing(cast("AsyncGenerator[Principal]", super().__call__(request))) as counted:
+            async for principal in counted:
+                yield principal
 
 
 Caller = Annotated[Principal, Depends(_CallPolicy(policy("runs:create").action))]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
+from stepwell.database.callers import Caller
 from stepwell.errors import InvalidRequestError
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
@@ -31,11 +33,17 @@ Writer = Annotated[Principal, Depends(policy("store:write"))]
 Deleter = Annotated[Principal, Depends(policy("store:delete"))]
 
 
+def namespace_for(principal: Principal, asked: Sequence[str]) -> tuple[str, ...]:
+    """The namespace that was asked for, or the one that a project's auth handler put in its place."""
+    chosen = principal.owner.namespace if isinstance(principal.owner, Caller) else None
+    return tuple(asked) if chosen is None else chosen
+
+
 @router.put("/store/items", operation_id="put_item", summary="Store an item, replacing any earlier one", status_code=204)
 async def put_item(body: ItemPut, principal: Writer, services: Given) -> Response:
     store = services.persistence.store(principal.owner)
     ttl = {"ttl": body.ttl} if body.ttl is not None and store.supports_ttl else {}
-    await store.aput(tuple(body.namespace), body.key, body.value, body.index, **ttl)
+    await store.aput(namespace_for(principal, body.namespace), body.key, body.value, body.index, **ttl)
     return nothing()
 
 
@@ -52,7 +60,9 @@ async def get_item(
     namespace: Annotated[list[str] | None, Query(max_length=50)] = None,
     refresh_ttl: bool | None = None,
 ) -> Response:
-    item = await services.persistence.store(principal.owner).aget(_labels(namespace), key, refresh_ttl=refresh_ttl)
+    item = await services.persistence.store(principal.owner).aget(
+        namespace_for(principal, _labels(namespace)), key, refresh_ttl=refresh_ttl
+    )
     return json_response(item_wire(item) if item else None)
 
 
@@ -66,7 +76,7 @@ def _labels(namespace: list[str] | None) -> tuple[str, ...]:
 
 @router.delete("/store/items", operation_id="delete_item", summary="Delete an item", status_code=204)
 async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> Response:
-    await services.persistence.store(principal.owner).adelete(tuple(body.namespace), body.key)
+    await services.persistence.store(principal.owner).adelete(namespace_for(principal, body.namespace), body.key)
     return nothing()
 
 
@@ -78,7 +88,7 @@ async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> 
 )
 async def search_items(body: ItemSearch, principal: Searcher, services: Given) -> Response:
     found = await services.persistence.store(principal.owner).asearch(
-        tuple(body.namespace_prefix),
+        namespace_for(principal, body.namespace_prefix),
         query=body.query,
         filter=body.filter,
         limit=body.limit or 10,
@@ -96,7 +106,7 @@ async def search_items(body: ItemSearch, principal: Searcher, services: Given) -
 )
 async def list_namespaces(body: NamespaceQuery, principal: Searcher, services: Given) -> Response:
     found = await services.persistence.store(principal.owner).alist_namespaces(
-        prefix=tuple(body.prefix) if body.prefix else None,
+        prefix=namespace_for(principal, body.prefix or ()) or None,
         suffix=tuple(body.suffix) if body.suffix else None,
         max_depth=body.max_depth,
         limit=body.limit or 100,

@@ -113,7 +113,7 @@ class EditorAgent:
         return LoadSessionResponse(modes=_modes_of(thread))
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> ListSessionsResponse:
-        return ListSessionsResponse(sessions=await _in_words(self._threads.list(cwd)))
+        return ListSessionsResponse(sessions=await _in_words(self._threads.list_stored(cwd)))
 
     async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
         self._find(session_id)

@@ -61,7 +61,7 @@ class EditorThreads(Protocol):
         """A stored thread; `NotFoundError` if there is none."""
         ...
 
-    async def list(self, folder: str | None) -> list[SessionInfo]:
+    async def list_stored(self, folder: str | None) -> list[SessionInfo]:
         """The stored threads, newest first; those of one folder, or all."""
         ...
 

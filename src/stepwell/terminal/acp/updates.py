@@ -24,7 +24,15 @@ from acp import (
     update_tool_call,
 )
 from acp.helpers import tool_content
-from acp.schema import AgentMessageChunk, AgentPlanUpdate, AgentThoughtChunk, ToolCallProgress, ToolCallStart, UserMessageChunk
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    PlanEntryStatus,
+    ToolCallProgress,
+    ToolCallStart,
+    UserMessageChunk,
+)
 
 from stepwell.terminal.acp.folder import EditorFolder
 from stepwell.terminal.acp.tool_calls import change_of, kind_of, locations_of, result_of, title_of
@@ -36,6 +44,7 @@ Update: TypeAlias = (
     UserMessageChunk | AgentMessageChunk | AgentThoughtChunk | ToolCallStart | ToolCallProgress | AgentPlanUpdate
 )
 
+_STATUSES: dict[str, PlanEntryStatus] = {"pending": "pending", "in_progress": "in_progress", "completed": "completed"}
 PLANNING_TOOL = "write_todos"
 """Its calls are shown as the plan."""
 
@@ -132,7 +141,5 @@ def plan_of(todos: Sequence[Mapping[str, Any]]) -> AgentPlanUpdate:
     """The whole plan; an editor replaces the one it shows."""
     entries = []
     for todo in todos:
-        status = todo.get("status")
-        known = status if status in ("pending", "in_progress", "completed") else "pending"
-        entries.append(plan_entry(str(todo.get("content") or ""), status=known))
+        entries.append(plan_entry(str(todo.get("content") or ""), status=_STATUSES.get(str(todo.get("status")), "pending")))
     return update_plan(entries)

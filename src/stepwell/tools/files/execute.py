@@ -52,17 +52,16 @@ def build_execute_tool(
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime, "command": str, "timeout": int | None}
     return StructuredTool(
         name=EXECUTE,
-        description=description or _describe(mounts),
+        description=description or _describe(mounts, getattr(sandbox, "about_commands", "")),
         func=run,
         coroutine=arun,
         args_schema=TimedExecuteArgs if takes_timeout(sandbox) else ExecuteArgs,
     )
 
 
-def _describe(mounts: list[str]) -> str:
-    if not mounts:
-        return "Run a shell command where the files are."
-    return f"Run a shell command where the files are. Commands cannot see {', '.join(mounts)}: copy what they need with the file tools."
+def _describe(mounts: list[str], about: str) -> str:
+    unseen = f"Commands cannot see {', '.join(mounts)}: copy what they need with the file tools." if mounts else ""
+    return " ".join(filter(None, ["Run a shell command where the files are.", about, unseen]))
 
 
 def _complaint(timeout: int | None, most_seconds: int) -> results.Rendered | None:

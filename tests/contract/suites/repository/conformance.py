@@ -12,6 +12,7 @@ class TestMyRepository(RepositoryConformance):
 from __future__ import annotations
 
 from tests.contract.suites.repository.assistants import AssistantCases, VersionCases
+from tests.contract.suites.repository.callers import CallerCases
 from tests.contract.suites.repository.claims import ClaimCases
 from tests.contract.suites.repository.effects import EffectCases
 from tests.contract.suites.repository.runs import CopyCases, ErasingCases, RunCases, UsageCases
@@ -32,5 +33,6 @@ class RepositoryConformance(
     StepCases,
     WaitingCases,
     ClaimCases,
+    CallerCases,
 ):
     """All of it."""

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.integration.server.auth.test_auth_server import ASKING, HELLO, add_key, client_of
-from tests.integration.server.conftest import serve
+from tests.integration.server.conftest import Server, serve
 
 from stepwell.server.addresses import PUBLIC_PATHS
 from stepwell.server.policy import routes_without_policy
@@ -79,6 +79,11 @@ async def world(tmp_path: Path):
 async def test_no_route_tells_one_tenant_of_another(world):
     """W9, and the issue's matrix: own, other, absent x owner, stranger, nobody. Nothing leaks."""
     server, anna, bert, ids = world
+    await probe(server, {"x-api-key": anna.text}, {"x-api-key": bert.text}, ids)
+
+
+async def probe(server: Server, anna: dict[str, str], bert: dict[str, str], ids: dict[str, str]) -> None:
+    """Send every request as nobody, as Bert and as Anna; `ids` are Anna's. The dictionaries are headers."""
     page = (await server.http.get("/openapi.json")).json()
     absent = {name: str(uuid.uuid4()) for name in ids}
     absent["threadId"] = absent["thread_id"]
@@ -86,8 +91,9 @@ async def test_no_route_tells_one_tenant_of_another(world):
     for method, path in _operations(page):
         body = None if method == "GET" else _body(path)
 
-        async def ask(names: dict[str, str], key: Any, method=method, path=path, body=body) -> httpx.Response:
-            headers = {"x-api-key": key.text} if key else {}
+        async def ask(
+            names: dict[str, str], headers: dict[str, str] | None, method=method, path=path, body=body
+        ) -> httpx.Response:
             return await server.http.request(method, _fill(path, names), json=body, headers=headers)
 
         if path not in PUBLIC_PATHS:
@@ -107,7 +113,7 @@ async def test_no_route_tells_one_tenant_of_another(world):
             assert mine.status_code != 401, (method, path)
     assert asked > 40
     assert compared > 25
-    kept = await server.http.get(f"/threads/{ids['thread_id']}", headers={"x-api-key": anna.text})
+    kept = await server.http.get(f"/threads/{ids['thread_id']}", headers=anna)
     assert kept.status_code == 200, "nobody else could delete it"
     assert json.loads(kept.text)["metadata"]["note"] == SECRET
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from langchain.agents.middleware.types import ModelResponse
 from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 from tests.integration.server.conftest import Server, serve
 from tests.integration.server.graphs import GRAPHS
 
 from stepwell import create_deep_agent
 from stepwell.errors import NotFoundError
+from stepwell.middleware import ModelCall, RequestMiddleware
 from stepwell.server.bridges.turns import Outcome, TextPiece, ToolEnded, ToolStarted, Turns
 from stepwell.server.login.principal import LOCAL
 from stepwell.testing import Asked, Reply, ScriptedModel, call, say
@@ -31,10 +35,27 @@ def play(asked: Asked) -> Reply:
     return say("It is 3.") if asked.messages[-1].type == "tool" else call("add", a=1, b=2)
 
 
+async def draft(state: MessagesState) -> dict[str, Any]:
+    await ScriptedModel([say("A draft with a mistake.")]).ainvoke("write")
+    return {}
+
+
+async def report(state: MessagesState) -> dict[str, Any]:
+    return {"messages": [await ScriptedModel([say("The report.")]).ainvoke("write")]}
+
+
+class Loud(RequestMiddleware):
+    def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        (answer,) = response.result
+        return ModelResponse([answer.model_copy(update={"content": answer.text.upper()})])
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
     graphs = {
         **GRAPHS,
+        "drafts": StateGraph(MessagesState).add_sequence([draft, report]).add_edge(START, "draft").compile(),
+        "loud": create_deep_agent(ScriptedModel.answering(lambda asked: say("so it is")), middleware=[Loud()]),
         "agent": create_deep_agent(ScriptedModel.answering(play), [add]),
         "careful": create_deep_agent(ScriptedModel.answering(play), [add], interrupt_on={"add": True}),
     }
@@ -70,6 +91,22 @@ async def test_a_turn_can_be_followed_again_from_any_event(turns: Turns) -> None
 async def test_a_message_of_a_node_without_a_model_is_text_too(turns: Turns) -> None:
     happened = [each async for each in (await turns.begin("echo", HELLO)).follow()]
     assert [each.text for each in happened if isinstance(each, TextPiece)] == ["You said: hello"]
+
+
+async def test_what_a_node_asks_models_and_keeps_to_itself_is_not_told(turns: Turns) -> None:
+    happened = [each async for each in (await turns.begin("drafts", HELLO)).follow()]
+    assert [each.text for each in happened if isinstance(each, TextPiece)] == ["The report."]
+
+
+async def test_an_answer_that_middleware_changes_is_told_as_it_is_stored(turns: Turns) -> None:
+    happened = [each async for each in (await turns.begin("loud", HELLO)).follow()]
+    said: dict[str, str] = {}
+    for each in happened:
+        if isinstance(each, TextPiece):
+            said[each.message_id] = said.get(each.message_id, "") + each.text
+    assert list(said.values()) == ["so it is", "SO IT IS"]
+    assert isinstance(happened[-1], Outcome)
+    assert happened[-1].text == "SO IT IS"
 
 
 async def test_a_question_ends_the_turn_and_its_answer_is_the_next_one(server: Server, turns: Turns) -> None:

@@ -37,7 +37,9 @@ class RubricMiddleware(_RubricMiddleware):
 
 class _Forwarding(ModuleType):
     def __setattr__(self, name, value):
-        if hasattr(grader, name):
+        if name == "create_agent":  # what their tests put here takes exactly their arguments; our judge has middleware besides
+            grader.create_agent = lambda *, middleware, **options: value(**options)
+        elif hasattr(grader, name):
             setattr(grader, name, value)
         super().__setattr__(name, value)
 

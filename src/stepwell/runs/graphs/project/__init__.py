@@ -1,1 +1,1 @@
-"""What a langgraph.json says besides its graphs: one module per key, each with a frozen dataclass and the function that reads it."""
+"""The keys of langgraph.json that have a meaning of their own: one module each, with a frozen value and a function that reads it."""

@@ -45,6 +45,7 @@ _EARLIER = {
     "agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
 }
 """Names of methods in version 0.3 -> in 1.0."""
+_FREE = ("data", "metadata")
 _SERVED = re.compile(r"1(\.0(\.\d{1,9})?)?", re.ASCII)
 
 
@@ -104,7 +105,21 @@ def _check(given: Mapping[str, Any], call_id: str | int | None, version: str | N
         raise A2AFault(METHOD_NOT_FOUND, f"There is no such method. There are: {known}.")
     if not isinstance(params, dict):
         raise A2AFault(INVALID_PARAMS, "'params' must be an object.")
-    return Call(call_id, method, params)
+    return Call(call_id, method, _camel_names(params))
+
+
+def _camel_names(given: Any) -> Any:
+    """The same with names like `historyLength`. Some clients send `history_length`, as the JSON of protocol buffers allows."""
+    if isinstance(given, list):
+        return [_camel_names(each) for each in given]
+    if not isinstance(given, dict):
+        return given
+    return {_camel(name): value if name in _FREE else _camel_names(value) for name, value in given.items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def answer(call_id: str | int | None, result: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from stepwell.server.bridges.a2a.faults import (
     A2AFault,
 )
 from stepwell.server.bridges.a2a.messages import check_message, data_in, input_of, text_in
-from stepwell.server.bridges.a2a.streaming import stream_task
+from stepwell.server.bridges.a2a.streaming import stream_task, watch_question
 from stepwell.server.bridges.a2a.tasks import GIVEN_UP, INPUT_REQUIRED, STATES, TERMINAL, Task, TaskId, Tasks, stamp
 from stepwell.server.bridges.turns import Turns
 from stepwell.state.steering import SteeringMessage, check_content
@@ -67,7 +67,7 @@ class Methods:
         if task.state in TERMINAL:
             raise A2AFault(UNSUPPORTED_OPERATION, "The task has ended, so nothing more will happen. Read it with GetTask.")
         if task.state == INPUT_REQUIRED:
-            return _only({"task": task.wire()})
+            return watch_question(self.tasks, task)
         return stream_task(self.tasks, task, None)
 
     async def cancel(self, params: Json) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Methods:
             await self.tasks.turn(task).stop(wait=True)
         return (await self.tasks.find(task_id)).wire()
 
-    async def list(self, params: Json) -> dict[str, Any]:
+    async def list_tasks(self, params: Json) -> dict[str, Any]:
         """ListTasks: newest first."""
         size, start, length = _whole(params, "pageSize", _PAGE), _token(params), _length(params)
         if not 1 <= size <= _MAX_PAGE:
@@ -228,7 +228,3 @@ def _context(text: Any) -> str:
         raise A2AFault(
             INVALID_PARAMS, "'contextId' must be a UUID. Leave it out for a new conversation; the answer names one."
         ) from None
-
-
-async def _only(event: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
-    yield event

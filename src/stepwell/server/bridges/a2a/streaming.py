@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
-from stepwell.server.bridges.a2a.tasks import COMPLETED, WORKING, Task, Tasks, artifact_of, stamp
+import orjson
+
+from stepwell.database.types import RunEvent
+from stepwell.server.bridges.a2a.tasks import COMPLETED, INPUT_REQUIRED, TERMINAL, WORKING, Task, Tasks, artifact_of, stamp
 from stepwell.server.bridges.turns import Outcome, Restarted, TextPiece, ToolEnded, ToolStarted
 
 
@@ -34,6 +37,32 @@ async def stream_task(tasks: Tasks, task: Task, history_length: int | None) -> A
                     if rest := _unsent(ended, begun):
                         yield {"artifactUpdate": {**names, **rest, "lastChunk": True}}
                     yield {"statusUpdate": {**names, "status": ended.status()}}
+
+
+async def watch_question(tasks: Tasks, task: Task) -> AsyncGenerator[dict[str, Any]]:
+    """A task that asks, then its events from the moment at which somebody answers."""
+    yield {"task": task.wire()}
+    known = {run.run_id for run in task.runs}
+    events = tasks.turns.services.engine.thread_events(tasks.turns.principal.owner, task.id.thread_id, after=0)
+    async with aclosing(cast("AsyncGenerator[list[RunEvent]]", events)) as batches:
+        async for batch in batches:
+            for event in batch:
+                if event.event == "metadata" and orjson.loads(event.data).get("run_id") not in known:
+                    found = await tasks.find(task.id)
+                    if found.state != INPUT_REQUIRED or found.run.run_id not in known:
+                        task = found
+                        break
+            else:
+                continue
+            break
+    if task.state not in TERMINAL and task.run.run_id not in known:
+        async with aclosing(stream_task(tasks, task, 0)) as following:
+            async for event_of_task in following:
+                if "task" not in event_of_task:
+                    yield event_of_task
+    else:
+        names = {"taskId": str(task.id), "contextId": task.id.thread_id}
+        yield {"statusUpdate": {**names, "status": task.status()}}
 
 
 def _unsent(ended: Task, begun: set[str]) -> dict[str, Any] | None:

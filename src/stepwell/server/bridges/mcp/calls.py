@@ -26,7 +26,7 @@ from typing import Any, cast
 import orjson
 
 from stepwell.answers.typed import wording
-from stepwell.database.types import PendingInterrupt, RequestKey, RunEvent
+from stepwell.database.types import Assistant, PendingInterrupt, RequestKey, RunEvent
 from stepwell.errors import (
     AnswerShapeError,
     InterruptAnsweredError,
@@ -39,7 +39,7 @@ from stepwell.server.bridges.mcp.elicitation import DeclinedError, form_of, read
 from stepwell.server.bridges.mcp.messages import INVALID_PARAMS, RpcError, RpcId, Session, rpc_error, rpc_result
 from stepwell.server.bridges.mcp.tools import THREAD_ID, find_tool
 from stepwell.server.bridges.naming import NamedAssistant
-from stepwell.server.bridges.schemas import compact
+from stepwell.server.bridges.schemas import compact, takes_object
 from stepwell.server.bridges.turns import Outcome, Restarted, ToolEnded, ToolStarted, Turn, Turns
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
@@ -227,11 +227,17 @@ class Call:
             if newest is None:
                 raise NotFoundError("thread", thread_id, "Nothing was said in it yet. Send messages.")
             return Turn(self.services, self.principal, newest), 0
-        schema = (await self.services.assistants.schemas(self.principal.owner, assistant_id))["input_schema"]
-        if schema is not None and schema.get("type", "object") != "object":
+        if await self._takes_one_value(tool.assistant):
             given = given.get("input")
         key = call_key(self.principal, self.session, self.message_id)
         return await turns.begin(assistant_id, given, thread_id=thread_id, headers=headers, key=key), 0
+
+    async def _takes_one_value(self, assistant: Assistant) -> bool:
+        """Whether the graph's input is not an object; its tool then has the field `input`."""
+        owner, services = self.principal.owner, self.services
+        if await services.registry.input_fields(assistant.graph_id, owner, services.persistence.store(owner)) is not None:
+            return False
+        return not takes_object((await services.assistants.schemas(owner, assistant.assistant_id))["input_schema"])
 
     async def _use(self, tool: ServedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         authorize(self.principal, tool.action)

@@ -66,7 +66,7 @@ class Completion:
     created: int
     status: int = 200
     """The HTTP status, once `whole` has returned."""
-    written: _Written = field(default_factory=lambda: _Written())
+    written: WrittenText = field(default_factory=lambda: WrittenText())
 
     async def whole(self, turn: Turn) -> bytes:
         """One completion, or an error."""
@@ -98,6 +98,8 @@ class Completion:
                         async for piece in self._end(turn, each):
                             yield piece
         yield data_frame(_DONE)
+        for addition in turn.additions:  # after the end, where only clients look that have sent a payment
+            yield await addition.last_event(turn.services, turn.run)
 
     async def chunks_asked_again(self, again: AskedAgain) -> AsyncGenerator[bytes, None]:
         yield self._chunk({"role": "assistant", "content": again.text})
@@ -142,33 +144,35 @@ class Completion:
         return {"id": self.completion_id, "object": kind, "created": self.created, "model": self.request.model}
 
 
-class _Written:
-    """The text that a stream has sent. After a restart the model may write an unfinished message again: what is the same is not sent
-    twice."""
+class WrittenText:
+    """The text that a stream has sent. After a restart the model writes an unfinished message again: as long as its words are the same,
+    they are not sent twice."""
 
     def __init__(self) -> None:
         self._message_id: str | None = None
         self._text = ""
+        """What was sent of the newest message."""
+        self._before: str | None = None
+        """What was sent of it before the restart."""
         self._again = ""
+        """What was written of it since, all of it the same words."""
 
     def begin_again(self) -> None:
-        self._again, self._message_id = self._text, None
+        self._before, self._again = self._text, ""
 
     def add(self, message_id: str, text: str) -> str:
         """What to send for a piece."""
-        if self._again:
-            if self._again.startswith(text):
-                self._again = self._again[len(text) :]
-                self._message_id = message_id
+        if self._before:
+            self._again += text
+            if self._before.startswith(self._again):
                 return ""
-            if text.startswith(self._again):
-                text, self._again, self._message_id = text[len(self._again) :], "", message_id
-            else:  # another wording
-                self._again, self._message_id = "", None
+            before, text, self._before = self._before, self._again, None
+            if text.startswith(before):
+                self._message_id, self._text = message_id, text
+                return text[len(before) :]
         gap = "\n\n" if self._text and self._message_id != message_id else ""
-        if self._message_id != message_id:
-            self._message_id, self._text = message_id, ""
-        self._text += text
+        self._text = self._text + text if self._message_id == message_id else text
+        self._message_id = message_id
         return gap + text
 
 

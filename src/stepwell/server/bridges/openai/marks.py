@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_MARK = re.compile(r"\s*\[//\]: # \(thread ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\)\s*$")
+_ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_MARK = re.compile(rf"\[//\]: # \(thread ({_ID})\)")
+_CHARS = len(f"[//]: # (thread {'0' * 36})")
 
 
 def mark(thread_id: str) -> str:
@@ -14,9 +16,9 @@ def mark(thread_id: str) -> str:
 
 def marked_thread(text: str) -> str | None:
     """The thread that a text names at its end."""
-    found = _MARK.search(text[-200:])
+    found = _MARK.fullmatch(text.rstrip()[-_CHARS:])
     return found[1] if found else None
 
 
 def without_mark(text: str) -> str:
-    return text[:-200] + _MARK.sub("", text[-200:])
+    return text.rstrip()[:-_CHARS].rstrip() if marked_thread(text) else text
