@@ -181,7 +181,9 @@ def _stored(order: RunOrder) -> dict[str, Any]:
 
 def on_run_completed(cron: Cron) -> Literal["delete", "keep"] | None:
     """What happens to a run's thread when the run has ended. A cron on a thread of its own leaves it."""
-    return None if cron.thread_id else order_of(cron).on_completion
+    if cron.thread_id:
+        return None
+    return "keep" if cron.order.get("on_completion") == "keep" else "delete"
 
 
 def _check_end(end: datetime | None, now: datetime) -> datetime | None:

@@ -24,9 +24,9 @@ from stepwell.database.upkeep.expiry import ThreadRule
 from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.project.auth import ProjectAuth, read_auth
 from stepwell.runs.graphs.project.http import ProjectHttp, read_http
-from stepwell.runs.graphs.project.webhooks import ProjectWebhooks, read_webhooks
 from stepwell.runs.graphs.project.retention import read_retention
 from stepwell.runs.graphs.project.store import StoreSpec, read_store
+from stepwell.runs.graphs.project.webhooks import ProjectWebhooks, read_webhooks
 from stepwell.runs.graphs.sources import GraphSpec
 from stepwell.settings import fill_environment
 

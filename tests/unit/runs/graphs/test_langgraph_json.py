@@ -88,13 +88,13 @@ def test_variables_come_from_a_dotenv_file_and_do_not_show(tmp_path: Path) -> No
 
 
 def test_keys_that_are_not_honoured_are_noted_and_those_for_images_are_not(tmp_path: Path) -> None:
-    asked = {"ui": {"agent": "./ui.tsx"}, "store": {"index": {"dims": 3}}, "odd": 1}
+    asked = {"ui": {"agent": "./ui.tsx"}, "odd": 1}
     images = {"python_version": "3.12", "dockerfile_lines": ["RUN x"], "image_distro": "wolfi"}
 
-    notes = read(tmp_path, **asked, **images, checkpointer={"ttl": {"default_ttl": 5}}).notes
+    notes = read(tmp_path, **asked, **images, checkpointer={"ttl": {"default_ttl": 5}, "path": "./saver.py:make"}).notes
 
-    assert len(notes) == 4
-    for key in (*asked, "checkpointer"):
+    assert len(notes) == 3
+    for key in (*asked, "checkpointer.path"):
         assert any(note.startswith(f"'{key}' in 'langgraph.json' is not honoured") for note in notes), key
 
 
