@@ -25,7 +25,8 @@ def all_of(*clauses: Clause) -> Clause:
 
 
 def any_of(*clauses: Clause) -> Clause:
-    sql = " OR ".join(f"({clause.sql})" for clause in clauses) or "1 = 0"
+    """In brackets, because what is built from it may put an AND before it."""
+    sql = f"({' OR '.join(f'({clause.sql})' for clause in clauses) or '1 = 0'})"
     return Clause(sql, tuple(value for clause in clauses for value in clause.bound))
 
 

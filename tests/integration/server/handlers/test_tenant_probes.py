@@ -53,6 +53,11 @@ def served(folder: Path, auth: Auth, graphs: Any = GRAPHS, **more: Any) -> Any:
 
 
 async def fill(server: Server) -> dict[str, str]:
+    # A thread that no filter selects: whoever has one must not thereby see the runs of others.
+    unlisted = await server.http.post(
+        "/runs", json={"assistant_id": "asks", "input": {"messages": []}}, headers=HEADERS["bert"]
+    )
+    assert unlisted.status_code == 200
     client = get_client(url=server.url, api_key=None, headers=HEADERS["anna"])
     try:
         thread = await client.threads.create(metadata={"note": SECRET})
