@@ -56,7 +56,7 @@ async def prove(processes: Any, folder: Path, place: str, at_once: int, kills: i
         for child in children:
             child.start()
         wait_until(lambda ready=ready: all(each.exists() for each in ready), "the processes have not opened the database")
-        children[0].join(rng.uniform(0, 0.3))
+        children[0].join(rng.uniform(0, 1.5))
         for child in children:
             child.kill()
             child.join()
