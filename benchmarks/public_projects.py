@@ -38,7 +38,7 @@ PROJECTS = {
         "backend/langgraph.json",
     ),
 }
-START_S = 300.0
+START_S = 600.0
 ROOT = Path(__file__).parents[1]
 
 
@@ -50,15 +50,21 @@ def fetch(name: str, commit: str, mirrors: Path | None, folder: Path) -> Path:
     return place
 
 
+class NotInstallable(Exception):
+    """What the project asks for cannot stand beside Stepwell; the message says why."""
+
+
 def install(project: Path, place: Path) -> str:
-    """The interpreter of an environment with Stepwell and what the project asks for, or a sentence if there is no such environment."""
+    """The interpreter of an environment with Stepwell and what the project asks for."""
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", str(place)], check=True)
     wanted = ["-r", str(project / "requirements.txt")] if not (project / "pyproject.toml").is_file() else ["-e", str(project)]
     python = str(place / "bin" / "python")
     command = [*uv, "pip", "install", "--quiet", "--python", python, "-e", f"{ROOT}[server,openai,anthropic,google]", *wanted]
     done = subprocess.run(command, capture_output=True, text=True)
-    return python if done.returncode == 0 else " ".join(done.stderr.split())[-600:]
+    if done.returncode != 0:
+        raise NotInstallable(" ".join(done.stderr.split())[-600:])
+    return python
 
 
 def serve(project: Path, data: Path, python: str) -> tuple[str, list[str]]:
@@ -77,6 +83,8 @@ def serve(project: Path, data: Path, python: str) -> tuple[str, list[str]]:
             time.sleep(0.1)
         address = next((line.split()[-1] for line in said if line.startswith("Serving at ")), None)
         graphs = assistants(address) if address and process.poll() is None else []
+        if process.poll() is None and not address:
+            said.append(f"It did not start within {START_S:g} s.\n")
         process.terminate()
         process.wait()
         reader.join()
@@ -92,7 +100,9 @@ def assistants(address: str) -> list[str]:
 
 
 def row(name: str, said: str, graphs: list[str]) -> str:
-    problems = re.findall(r"(The graph '[^']+' (?:cannot be loaded|could not be built|names|is written)[^\n]*)", said)
+    if "It did not start within" in said:
+        return f"| {name} | did not start in time: measure again | - | - |"
+    problems = re.findall(r"^(?:\s*not built\s+)?(The graph '[^']+' .*)$", said, re.MULTILINE)
     broken = {re.match(r"The graph '([^']+)'", problem)[1] for problem in problems}  # type: ignore[index]
     served = [graph for graph in graphs if graph not in broken]
     told = "; ".join(dict.fromkeys(problem.strip() for problem in problems)) or "-"
@@ -114,9 +124,10 @@ def main() -> None:
                 continue
             project = fetch(name, commit, options.mirrors, folder) / file
             key = name.replace("/", "+")
-            python = install(project.parent, folder / f"env-{key}") if options.install else sys.executable
-            if not Path(python).is_file():
-                print(f"| {name} | cannot be installed beside Stepwell | {python} | - |", flush=True)
+            try:
+                python = install(project.parent, folder / f"env-{key}") if options.install else sys.executable
+            except NotInstallable as reason:
+                print(f"| {name} | cannot be installed beside Stepwell | {reason} | - |", flush=True)
                 continue
             said, graphs = serve(project, folder / f"data-{key}", python)
             print(row(name, said, graphs), flush=True)

@@ -52,7 +52,7 @@ def test_yes_means_true_for_a_question_of_ours_and_is_text_for_others():
     assert read_line(PLAN, "yes", schema) is True
     assert read_line(PLAN, "no", schema) is False
     assert read_line(PLAN, "yes") == "yes"
-    assert wording(PLAN, schema).endswith("Send true or false.")
+    assert wording(PLAN, schema).endswith("Send true or false. Yes or no will do.")
     assert wording({"question": "Which one?"}) == "Which one?"
 
 

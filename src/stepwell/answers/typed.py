@@ -48,7 +48,7 @@ def wording(question: Any, schema: Json | None = None) -> str:
     if isinstance(question, str):
         return question
     asked = question.get("question") if isinstance(question, Mapping) else None
-    how = (schema or {}).get("description") if is_ours(question, schema) else None
+    how = f"{(schema or {}).get('description', '')} Yes or no will do.".strip() if is_ours(question, schema) else None
     return "\n".join(filter(None, [asked if isinstance(asked, str) else dump(question), how]))
 
 

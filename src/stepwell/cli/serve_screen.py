@@ -51,7 +51,7 @@ def first_screen(
     if server_settings.run_timeout_s:
         yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
     yield from _payments(settings, served)
-    yield f"  users     {_users(server_settings)}"
+    yield f"  users     {_users(server_settings, served)}"
     yield f"  page      open {address} in a browser"
     yield f"  talk      {spell_command('chat --url')} {address}"
     yield f"  API       {address}/docs"
@@ -129,7 +129,9 @@ def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
         yield f"            accepted mints: {', '.join(charging.mints)}"
 
 
-def _users(settings: ServerSettings) -> str:
+def _users(settings: ServerSettings, served: Graphs) -> str:
+    if served.project is not None and served.project.auth is not None:
+        return f"as '{served.project.auth.target.shown}' of the project says"
     if settings.asks_who:
         return f"must sign in, with a key from `{spell_command('keys create --user NAME')}`" + (
             " or a token" if settings.jwt else ""

@@ -106,11 +106,6 @@ def filter_of(owner: str | None, resource: Resource) -> Filter | None:
     return owner.filter_of(resource) if isinstance(owner, Caller) else None
 
 
-def name_of(owner: str) -> str:
-    """The name alone, as it is stored."""
-    return str(owner)
-
-
 def stamped(owner: str | None, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Metadata from a request, with what handlers want in it."""
     return {**(metadata or {}), **(owner.metadata if isinstance(owner, Caller) else {})}

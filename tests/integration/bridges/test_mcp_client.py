@@ -78,7 +78,7 @@ async def test_the_last_message_is_the_text_and_the_values_are_structured(served
     assert said.structuredContent is not None
     assert said.structuredContent["messages"] == [{"role": "assistant", "content": "It is 3."}]
     assert added.structuredContent == {"a": 2, "b": 3, "total": 5}
-    assert (text_of(loud), loud.structuredContent) == ('"HEY"', {"value": "HEY"})
+    assert (text_of(loud), loud.structuredContent) == ("HEY", {"value": "HEY"})
 
 
 async def test_a_conversation_is_continued_by_its_thread(served: Server) -> None:

@@ -14,6 +14,7 @@ from tests.integration.cli.test_cli import stepwell
 from tests.integration.clients.processes import started
 from tests.integration.test_langgraph_dev import langgraph_dev
 
+from stepwell.cli.project import init
 from stepwell.cli.project.arguments import TEMPLATES
 
 ASKED = {
@@ -108,3 +109,17 @@ def test_langgraph_dev_serves_a_new_project_too(tmp_path: Path):
     project = create(tmp_path, "agent")
     with langgraph_dev(project, {}) as url:
         assert "121 days." in ask(url, "agent", ASKED["agent"][1])
+
+
+def test_every_file_of_the_templates_is_in_the_repository_and_so_in_the_wheel():
+    """git and the build leave out what .gitignore names."""
+    folder = Path(init.__file__).parent / "templates"
+    listed = subprocess.run(
+        ["git", "status", "--porcelain", "--ignored", "-uall", "--", "."],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ignored = [line for line in listed.stdout.splitlines() if line.startswith("!!") and "__pycache__" not in line]
+    assert ignored == []

@@ -8,6 +8,7 @@ import pytest
 from fastapi import APIRouter, Depends, FastAPI
 
 from stepwell.errors import AccessError, ConfigurationError
+from stepwell.server.handlers.decisions import PERSONAL, RESOURCES
 from stepwell.server.login.principal import LOCAL, Principal
 from stepwell.server.policy import OPERATOR_ONLY, PUBLIC_PATHS, USER_ACTIONS, authorize, policy, routes_without_policy
 
@@ -60,3 +61,8 @@ async def test_public_paths_answer_without_a_key(asking):
         answers = {path: (await client.get(path)).status_code for path in ("/login", "/openapi.json")}
     assert answers == {"/login": 200, "/openapi.json": 200}
     assert set(answers) <= PUBLIC_PATHS
+
+
+def test_handlers_decide_about_every_action_that_is_not_personal() -> None:
+    asked = {action for action in USER_ACTIONS if action.partition(":")[0] not in PERSONAL}
+    assert asked - set(RESOURCES) == set(), "give the action a handler in handlers/decisions.py"

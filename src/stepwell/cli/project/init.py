@@ -23,8 +23,12 @@ from stepwell.errors import ConfigurationError
 from stepwell.terminal.own_command import spell_command
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_DOTTED = {"gitignore": ".gitignore", "env.example": ".env.example"}
-"""Files that would have an effect on our own repository under their real name."""
+_RENAMED = {
+    "gitignore": ".gitignore",
+    "env.example": ".env.example",
+    "project_name.metadata": "project_name.egg-info",
+}
+"""What would have an effect on our own repository under its real name, or be ignored there, and so be missing in the wheel."""
 
 
 def run(folder: Path, template: str) -> int:
@@ -79,7 +83,7 @@ def _files(template: str, name: str) -> dict[str, str]:
 def _read(folder: Traversable, above: str = "") -> dict[str, str]:
     texts: dict[str, str] = {}
     for entry in folder.iterdir():
-        path = f"{above}{_DOTTED.get(entry.name, entry.name)}"
+        path = f"{above}{_RENAMED.get(entry.name, entry.name)}"
         if entry.is_dir():
             texts |= {} if entry.name == "__pycache__" else _read(entry, f"{path}/")
         elif not entry.name.endswith(".pyc"):

@@ -148,16 +148,18 @@ def _runtime(use: Use) -> Any:
 
 
 def _read_parameters(function: Callable[..., Any], subject: str) -> dict[str, Literal["config", "runtime"]]:
-    """Which parameters expect the config and which the runtime. The annotation decides, otherwise the name; a single parameter gets the
-    config."""
+    """Which parameters expect the config and which the runtime. The annotation decides, otherwise the name; a single one that neither
+    explains gets the config, as LangGraph's own server does it (`config: dict[str, Any]`)."""
     parameters = inspect.signature(function).parameters.values()
     needed = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     hints = _hints(function)
+    read = {one.name: _read_want(one, hints.get(one.name, one.annotation)) for one in needed}
+    unexplained = [one.name for one in needed if read[one.name] is None and one.default is one.empty]
+    if len(unexplained) == 1 and "config" not in read.values():
+        read[unexplained[0]] = "config"
     wants: dict[str, Literal["config", "runtime"]] = {}
     for one in needed:
-        want = _read_want(one, hints.get(one.name, one.annotation))
-        if want is None and one.default is one.empty and len(needed) == 1:
-            want = "config"
+        want = read[one.name]
         if (want is None and one.default is one.empty) or (want and one.kind is one.POSITIONAL_ONLY):
             raise GraphBuildError(
                 f"{subject} is a function with the parameter '{one.name}', which the server cannot fill in. It may take "

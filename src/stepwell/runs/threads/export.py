@@ -74,7 +74,10 @@ async def _thread(thread: Thread, records: Repository, states: ThreadStates) -> 
     async for line in _state(thread.owner, thread.thread_id, states):
         yield line
     async for run in _pages(lambda page: records.list_runs(thread.owner, thread.thread_id, None, page)):
-        yield _line("run", **asdict(replace(run, request=run.request.without_secrets())))
+        request = run.request.without_secrets()
+        if run.owner != thread.owner:  # on a shared thread; what is known about that user is theirs
+            request = replace(request, user=None)
+        yield _line("run", **asdict(replace(run, request=request)))
     async for line in _steps(thread, records):
         yield line
 

@@ -14,7 +14,7 @@ Rules to keep:
 - Without a handler for an action, users see what they created themselves.
 - What a filter requires to be equal is also stored with what a request creates or changes. Otherwise a user could create things that they
   cannot see, or put things among another user's.
-- An action of ours that is missing in `_RESOURCES` is about personal things (wallet, connections, files), which no handler decides about.
+- Every action that users may perform is in `RESOURCES`, or about something personal.
 """
 
 from __future__ import annotations
@@ -42,23 +42,30 @@ if TYPE_CHECKING:
 
 Noun = Literal["threads", "assistants", "crons", "store"]
 
-_RESOURCES: Mapping[str, tuple[Noun, str]] = {
+PERSONAL = frozenset({"model", "documents", "pages", "wallet", "workspace", "connections", "usage"})
+"""What actions are about that no handler decides about: it is each user's own."""
+RESOURCES: Mapping[str, tuple[Noun, str]] = {
     "threads:create": ("threads", "create"),
     "threads:read": ("threads", "read"),
     "threads:search": ("threads", "search"),
     "threads:update": ("threads", "update"),
     "threads:delete": ("threads", "delete"),
+    "threads:write": ("threads", "update"),
     "threads:export": ("threads", "read"),
     "runs:create": ("threads", "create_run"),
     "runs:read": ("threads", "read"),
     "runs:cancel": ("threads", "update"),
     "runs:delete": ("threads", "delete"),
+    "runs:search": ("threads", "search"),
+    "runs:update": ("threads", "update"),
+    "runs:write": ("threads", "update"),
     "effects:read": ("threads", "search"),
     "effects:settle": ("threads", "update"),
     **{f"assistants:{verb}": ("assistants", verb) for verb in ("create", "read", "search", "update", "delete")},
+    "assistants:write": ("assistants", "update"),
     **{f"crons:{verb}": ("crons", verb) for verb in ("create", "read", "search", "update", "delete")},
     "store:read": ("store", "get"),
-    "store:write": ("store", "put"),
+    **{f"store:{verb}": ("store", "put") for verb in ("write", "create", "update")},
     "store:delete": ("store", "delete"),
     "store:search": ("store", "search"),
 }
@@ -84,7 +91,7 @@ class Decisions:
     async def decide(self, principal: Principal, action: str, request: HTTPConnection) -> Principal:
         """The principal with what handlers decided about this request. Raises `HandlerRefusalError` if they refuse it."""
         path = str(getattr(request.scope.get("route"), "path", None) or request.scope["path"])
-        asked = _ALONE.get((str(request.scope.get("method", "GET")), path)) or _RESOURCES.get(action)
+        asked = _ALONE.get((str(request.scope.get("method", "GET")), path)) or RESOURCES.get(action)
         if asked is None or principal.via != "handler" or path in _PERSONAL:
             return principal
         bodies = await _bodies(request)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from stepwell.backends.objects.grants import NO_ROOTS, Grants, make_grants
-from stepwell.errors import NotFoundError, NotSignedInError
+from stepwell.errors import HandlerRefusalError, NotFoundError, NotSignedInError
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.login.authentication import Authenticator
 from stepwell.server.login.principal import Principal
@@ -39,7 +39,7 @@ async def get_me(request: Request, services: Given) -> Response:
     authenticator: Authenticator = request.app.state.authenticator
     try:
         principal: Principal | None = await authenticator.principal_of(request)
-    except NotSignedInError:
+    except (NotSignedInError, HandlerRefusalError):
         principal = None
     asks_who = request.app.state.asks_who
     grants = _grants_of(principal, services)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 import orjson
 from fastapi import APIRouter, Depends, Request
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from stepwell.server.login.principal import Principal
@@ -27,8 +28,8 @@ _PARSE_ERROR = -32700
 class _CallPolicy(StreamPolicy):
     """Counts as an open stream only if the request calls a tool: an answer to a question must get through beside its call."""
 
-    async def __call__(self, request: Request) -> AsyncIterator[Principal]:
-        if (await _message_of(request) or {}).get("method") != "tools/call":
+    async def __call__(self, request: HTTPConnection) -> AsyncIterator[Principal]:
+        if (await _message_of(cast("Request", request)) or {}).get("method") != "tools/call":
             yield await RoutePolicy(self.action)(request)
             return
         async with aclosing(cast("AsyncGenerator[Principal]", super().__call__(request))) as counted:

@@ -7,7 +7,7 @@ tool and what the tool returned. It does not need LangChain, so a chat with a se
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from stepwell.terminal.dialogue.interleaving import Floor, Said, Voice
@@ -49,7 +49,7 @@ class Called:
     speaker: str
     tool: str
     args: Mapping[str, Any]
-    call: CallId = _ANY_CALL
+    call: CallId = field(default=_ANY_CALL, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Returned:
     tool: str
     text: str
     failed: bool
-    call: CallId = _ANY_CALL
+    call: CallId = field(default=_ANY_CALL, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

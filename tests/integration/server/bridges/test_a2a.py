@@ -240,6 +240,24 @@ async def test_open_question_can_be_given_up(server: Server) -> None:
     assert state_of(await client.get_task(GetTaskRequest(id=task.id))) == "TASK_STATE_CANCELED"
 
 
+async def test_subscriber_of_a_question_hears_what_follows_its_answer(server: Server) -> None:
+    client = await connect(server, "careful", streaming=False)
+    task = (await send(client, saying("1 + 2?")))[0].task
+    listener = await connect(server, "careful")
+    events = aiter(listener.subscribe(SubscribeToTaskRequest(id=task.id)))
+    assert state_of((await anext(events)).task) == "TASK_STATE_INPUT_REQUIRED"
+    await send(client, saying("yes", task_id=task.id))
+    rest = [event async for event in events]
+    assert rest[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+    assert "".join(part.text for event in rest for part in event.artifact_update.artifact.parts) == "It is 3."
+
+
+async def test_names_of_fields_may_have_underscores(server: Server) -> None:
+    message = {"message_id": "m1", "role": "ROLE_USER", "parts": [{"text": "1 + 2?", "media_type": "text/plain"}]}
+    sent = await rpc(server, "SendMessage", {"message": message, "configuration": {"history_length": 1}})
+    assert [each["role"] for each in sent["result"]["task"]["history"]] == ["ROLE_AGENT"]
+
+
 async def test_failed_run_is_a_failed_task(server: Server) -> None:
     client = await connect(server, "fails", streaming=False)
     task = (await send(client, saying("go")))[0].task
@@ -293,7 +311,6 @@ async def test_versions(server: Server) -> None:
             -32602,
         ),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"pageSize": 0}}', -32602),
-        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"contextId": "mine"}}', -32602),
     ],
 )
 async def test_bad_requests_get_the_code_and_a_sentence(server: Server, body: bytes, code: int) -> None:

@@ -44,6 +44,10 @@ def test_authenticate_decides_who_calls(server: Server, client: Clients) -> None
     assert "Unknown token" in str(refused.value)
     assert httpx.get(f"{server.url}/threads/{'0' * 32}").status_code == 401
     assert httpx.get(f"{server.url}/ok").status_code == 200
+    assert "users     as 'auth.py:auth' of the project says" in server.output
+    welcome = httpx.get(f"{server.url}/welcome", headers={"Authorization": "Bearer anna-token"})
+    assert welcome.json() == {"text": "Welcome, anna"}
+    assert httpx.get(f"{server.url}/welcome").status_code == 401
 
 
 def test_a_filter_of_threads_is_part_of_every_query(client: Clients) -> None:

@@ -13,6 +13,7 @@ from tests.integration.server.auth.test_work_of_others import probe_work
 from tests.integration.server.conftest import Server, serve
 from tests.integration.server.graphs import GRAPHS
 
+from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.server.project import ServedProject
 from stepwell.server.settings import ServerSettings
 
@@ -47,8 +48,8 @@ def only_authenticate() -> Auth:
     return auth
 
 
-def served(folder: Path, auth: Auth, graphs: Any = GRAPHS) -> Any:
-    return serve(folder, ServerSettings(own_auth=True, max_streams=2), graphs=graphs, project=ServedProject(auth=auth))
+def served(folder: Path, auth: Auth, graphs: Any = GRAPHS, **more: Any) -> Any:
+    return serve(folder, ServerSettings(own_auth=True, max_streams=2), graphs=graphs, project=ServedProject(auth=auth), **more)
 
 
 async def fill(server: Server) -> dict[str, str]:
@@ -67,6 +68,11 @@ async def fill(server: Server) -> dict[str, str]:
 @pytest.mark.parametrize("auth", [teams, only_authenticate])
 async def test_no_route_tells_one_team_of_another(tmp_path: Path, auth: Any) -> None:
     async with served(tmp_path, auth()) as server:
+        await probe(server, HEADERS["anna"], HEADERS["bert"], await fill(server))
+
+
+async def test_nor_does_any_on_postgres(tmp_path: Path, postgres_url: str) -> None:
+    async with served(tmp_path, teams(), persistence=PostgresPersistence(postgres_url)) as server:
         await probe(server, HEADERS["anna"], HEADERS["bert"], await fill(server))
 
 

@@ -171,6 +171,20 @@ async def test_a_factory_is_told_why_it_is_called() -> None:
         assert (await built(registry, "both", purpose, config=config)).name == f"{access} {{'a': 1}}"
 
 
+async def test_a_factory_with_a_runtime_gets_the_config_for_its_other_parameter() -> None:
+    """Aegra's example is written like this, and LangGraph's own server takes it."""
+
+    def make(config: dict[str, Any], runtime: ServerRuntime[Words]) -> Any:
+        return _builder().compile(name=f"{runtime.access_context} {config['configurable']}")
+
+    def make_otherwise(runtime: ServerRuntime, given: Any, limit: int = 3) -> Any:
+        return make(given, runtime)
+
+    registry = serve(one=make, other=make_otherwise)
+    for name in ("one", "other"):
+        assert (await built(registry, name, "read", config={"configurable": {"a": 1}})).name == "threads.read {'a': 1}"
+
+
 def test_langgraphs_private_runtimes_have_the_fields_that_are_filled_in() -> None:
     common = {"access_context", "user", "store"}
     assert {one.name for one in dataclasses.fields(_ReadRuntime)} == common

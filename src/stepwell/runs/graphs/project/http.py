@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.project.objects import read_flags, read_object, read_target, read_texts, refuse_unknown
 from stepwell.runs.graphs.sources import GraphSpec
 
-Part = Literal["assistants", "threads", "runs", "store", "crons", "meta", "mcp", "a2a", "webhooks", "ui", "event_streaming"]
+Part = Literal["assistants", "threads", "runs", "store", "meta", "mcp", "a2a", "webhooks", "ui", "event_streaming"]
 PARTS: tuple[Part, ...] = ("assistants", "threads", "runs", "store", "meta", "mcp", "a2a", "webhooks", "ui", "event_streaming")
 _FLAGS = (*(f"disable_{part}" for part in PARTS), "enable_custom_route_auth")
 _KNOWN = ("app", "cors", "configurable_headers", "logging_headers", "mount_prefix", "middleware_order", *_FLAGS)
@@ -59,7 +59,6 @@ class ProjectHttp:
     """Whether requests to the project's own routes need credentials too."""
     auth_first: bool = False
     """Whether a caller is identified before the project's middleware runs."""
-    notes: tuple[str, ...] = field(default=(), compare=False)
 
 
 def read_http(content: Mapping[str, Any], file: str) -> ProjectHttp:

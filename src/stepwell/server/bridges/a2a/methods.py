@@ -113,7 +113,7 @@ class Methods:
         if context_id:
             try:
                 threads = [await services.threads.get(owner, _context(context_id), with_values=False)]
-            except NotFoundError:
+            except (NotFoundError, A2AFault):  # a filter that nothing matches
                 return []
         else:
             wanted = ThreadFilter(metadata={"assistant_id": self.assistant.assistant_id})

@@ -295,7 +295,7 @@ async def take_reply(services: Services, principal: Principal, message_id: Any, 
 def _told(turn: Turn, outcome: Outcome) -> dict[str, Any]:
     match outcome.status:
         case "answered":
-            text = outcome.text or compact(outcome.values)
+            text = outcome.text or (outcome.values if isinstance(outcome.values, str) else compact(outcome.values))
             return {"content": [_text(text)], "structuredContent": _structured(outcome), "isError": False}
         case "asks":
             waiting = [wording(each.value, each.response_schema) for each in outcome.questions]

@@ -6,6 +6,7 @@ of the response if it were ignored is refused: several choices, a form of the an
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -13,7 +14,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stepwell.errors import InvalidRequestError, NotFoundError
+from stepwell.database.types import Assistant
+from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.server.bridges.content import text_of
 from stepwell.server.bridges.naming import NamedAssistant, named_assistants
 from stepwell.server.bridges.openai.marks import marked_thread, without_mark
@@ -22,6 +24,7 @@ from stepwell.server.parts import Services
 
 THREAD_HEADER = "x-thread-id"
 Json = Mapping[str, Any]
+_log = logging.getLogger("stepwell.server")
 _ROLES = {"developer": "system", "system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
 
@@ -130,7 +133,7 @@ async def read_conversation(
 async def chat_models(services: Services, principal: Principal) -> list[NamedAssistant]:
     """The assistants that take messages."""
     found = await named_assistants(services, principal)
-    return [each for each in found if await takes_messages(services, principal, each.assistant.graph_id)]
+    return [each for each in found if await takes_messages(services, principal, each.assistant)]
 
 
 async def find_model(services: Services, principal: Principal, name: str) -> NamedAssistant:
@@ -140,16 +143,26 @@ async def find_model(services: Services, principal: Principal, name: str) -> Nam
     if found is None:
         listed = ", ".join(each.name for each in known[:20]) or "none"
         raise NotFoundError("model", name, f"Models of this server: {listed}.")
-    if not await takes_messages(services, principal, found.assistant.graph_id):
+    await services.assistants.resolve(principal.owner, found.assistant.assistant_id)  # says why a graph cannot be built
+    if not await takes_messages(services, principal, found.assistant):
         raise InvalidRequestError(
             f"The graph '{found.assistant.graph_id}' takes no messages, so it cannot chat. Start it with POST /runs/wait, or over MCP."
         )
     return found
 
 
-async def takes_messages(services: Services, principal: Principal, graph_id: str) -> bool:
-    fields = await services.registry.input_fields(graph_id, principal.owner, services.persistence.store(principal.owner))
-    return fields is None or "messages" in fields
+async def takes_messages(services: Services, principal: Principal, assistant: Assistant) -> bool:
+    """Whether one can chat with an assistant. False if its graph cannot be built."""
+    owner = principal.owner
+    fields = await services.registry.input_fields(assistant.graph_id, owner, services.persistence.store(owner))
+    if fields is not None:
+        return "messages" in fields
+    try:
+        schema = (await services.assistants.schemas(owner, assistant.assistant_id))["input_schema"]
+    except StepwellError as error:
+        _log.info("the assistant '%s' is not offered as a model: %s", assistant.name, error)
+        return False
+    return schema is None or "messages" in (schema.get("properties") or ())
 
 
 def _refuse_what_would_be_ignored(body: ChatRequest) -> None:
