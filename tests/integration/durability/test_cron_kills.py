@@ -56,19 +56,19 @@ async def prove(processes: Any, folder: Path, place: str, at_once: int, kills: i
         for child in children:
             child.start()
         wait_until(lambda ready=ready: all(each.exists() for each in ready), "the processes have not opened the database")
-        children[0].join(rng.uniform(0, 0.3))
+        children[0].join(rng.uniform(0, 1.5))
         for child in children:
             child.kill()
             child.join()
-    counts = {"fired": 0, "missed": 0}
+    started = missed = 0
     for cron, slots, fired in await settle(place, FastClock(begun, START), crons):
         check(cron, slots, fired)
-        for slot in slots:
-            counts[slot.state] += 1
-    assert counts["fired"] > kills, "the processes had no time to start anything"
+        started += len(fired)
+        missed += sum(slot.state == "missed" for slot in slots)
+    assert started > 0, "the processes had no time to start anything"
     record_property("kills", kills * at_once)
-    record_property("slots fired", counts["fired"])
-    record_property("rows of missed slots", counts["missed"])
+    record_property("runs started", started)
+    record_property("rows of missed slots", missed)
 
 
 async def make_crons(place: str, clock: FastClock) -> list[Cron]:
