@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypedDict
 import httpx
 import pytest
 import pytest_asyncio
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
@@ -67,6 +68,12 @@ def whole(state: Talk) -> Talk:
     return {"messages": [AIMessage("said at once", id="m1")]}
 
 
+async def at_once(state: Talk) -> Talk:
+    """The answer of a model that does not stream."""
+    model = FakeMessagesListChatModel(responses=[AIMessage("said at once", id="m1")], disable_streaming=True)
+    return {"messages": [await model.ainvoke("x")]}
+
+
 def name_it(state: Talk) -> Talk:
     write = get_stream_writer()
     write({"name": "progress", "payload": {"done": 1}})
@@ -92,6 +99,7 @@ GRAPHS = {
     "nested": _graph((START, "name_it"), ("name_it", "outer"), ("outer", "talk"), name_it=name_it, outer=OUTER, talk=talk),
     "both": _graph((START, "both"), both=both),
     "whole": _graph((START, "whole"), whole=whole),
+    "at_once": _graph((START, "at_once"), at_once=at_once),
     "asks": _graph((START, "ask"), (START, "ask_too"), ask=ask, ask_too=ask_too),
     "falls": _graph((START, "fall"), fall=fall),
 }
@@ -238,8 +246,14 @@ async def test_messages_of_the_same_moment_are_told_apart(talking: Server) -> No
     assert order != sorted(order, key=order.index), "they were written at the same time"
 
 
-async def test_a_message_that_comes_whole_has_its_blocks_too(talking: Server) -> None:
-    found = data_of(await told(talking.http, await start(talking.http, "whole")), "messages")
+async def test_a_message_that_a_node_merely_returns_is_in_the_values_only(talking: Server) -> None:
+    events = await told(talking.http, await start(talking.http, "whole"))
+    assert data_of(events, "messages") == []
+    assert data_of(events, "values")[-1]["messages"][0]["content"] == "said at once"
+
+
+async def test_a_models_message_that_comes_whole_has_its_blocks_too(talking: Server) -> None:
+    found = data_of(await told(talking.http, await start(talking.http, "at_once")), "messages")
     assert [each["event"] for each in found] == [
         "message-start",
         "content-block-start",
