@@ -265,7 +265,7 @@ async def test_failed_run_is_a_failed_task(server: Server) -> None:
     assert task.status.message.parts[0].text
 
 
-@pytest.mark.parametrize("task_id", ["nothing", f"{uuid.uuid4()}.{uuid.uuid4()}"])
+@pytest.mark.parametrize("task_id", ["nothing", f"{uuid.UUID(int=1)}.{uuid.UUID(int=2)}"])
 async def test_unknown_task_is_not_found(server: Server, task_id: str) -> None:
     client = await connect(server, "agent")
     with pytest.raises(TaskNotFoundError):
