@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI
 
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, GraphBuildError
 from stepwell.runs.graphs.project.auth import ProjectAuth
 from stepwell.runs.graphs.project.http import Part, ProjectHttp
 from stepwell.runs.graphs.project.objects import load_target
@@ -66,7 +66,12 @@ def narrowed(project: ServedProject, *, asks_who: bool) -> ServedProject:
 def _load_auth(rules: ProjectAuth, folder: Path) -> Auth:
     from langgraph_sdk import Auth
 
-    found = load_target("auth.path", rules.target, folder)
+    try:
+        found = load_target("auth.path", rules.target, folder)
+    except GraphBuildError as error:
+        if (cause := error.__cause__) and _is_of_sdk(cause):  # its own words say what to do, such as to write an async function
+            raise ConfigurationError(f"'{rules.target.shown}' in 'auth.path' cannot be loaded. {cause}") from error
+        raise
     if not isinstance(found, Auth):
         raise ConfigurationError(
             f"'{rules.target.shown}' in 'auth.path' is a {type(found).__name__}. It has to be an Auth: `auth = langgraph_sdk.Auth()`."
@@ -76,6 +81,14 @@ def _load_auth(rules: ProjectAuth, folder: Path) -> Auth:
             f"'{rules.target.shown}' in 'auth.path' has no function for `@auth.authenticate`, so nobody could call. Write one."
         )
     return found
+
+
+def _is_of_sdk(error: BaseException) -> bool:
+    """Whether LangGraph's SDK itself raised it."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and str(place.tb_frame.f_globals.get("__name__", "")).startswith("langgraph_sdk.")
 
 
 def _load_app(http: ProjectHttp, folder: Path) -> Starlette:

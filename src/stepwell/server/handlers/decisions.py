@@ -20,7 +20,8 @@ Rules to keep:
 
 from __future__ import annotations
 
-import inspect
+import copy
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,9 +34,8 @@ from starlette.requests import HTTPConnection, Request
 
 from stepwell.database.callers import Caller, Either, Equals, Every, Filter, read_filter
 from stepwell.errors import HandlerRefusalError, HandlerResultError, InvalidRequestError, NotFoundError
-from stepwell.in_thread import in_thread
 from stepwell.runs.assistants import default_assistant_id
-from stepwell.server.handlers.users import refusal_of
+from stepwell.server.handlers.users import call_project
 from stepwell.server.login.principal import Principal
 
 if TYPE_CHECKING:
@@ -174,16 +174,9 @@ class Decisions:
         user = principal.handler_user
         permissions = list(getattr(user, "permissions", ()) or ())
         context = AuthContext(permissions=permissions, user=user, resource=resource, action=action)  # type: ignore[arg-type]
-        before = orjson.dumps(value.get("metadata") or {}, default=str)
-        try:
-            if inspect.iscoroutinefunction(handler):
-                result = await handler(ctx=context, value=value)
-            else:
-                result = await in_thread(handler, ctx=context, value=value)
-                result = await result if inspect.isawaitable(result) else result
-        except Exception as error:
-            raise refusal_of(error) from error
-        return _Answer(_filter_in(result), value, orjson.loads(before))
+        before = copy.deepcopy(value.get("metadata") or {})
+        result = await call_project(handler, ctx=context, value=value)
+        return _Answer(_filter_in(result), value, before)
 
     def _handler(self, resource: str, action: str) -> Any:
         handlers: Mapping[tuple[str, str], Sequence[Any]] = self.auth._handlers
@@ -207,10 +200,9 @@ class _Answer:
         if not isinstance(after, Mapping):
             raise HandlerResultError("The project's auth handler must leave 'metadata' an object.")
         try:
-            plain = orjson.loads(orjson.dumps(after, default=str))
+            return _plain({key: each for key, each in after.items() if self.metadata_before.get(key, _MISSING) != each})
         except TypeError as error:
             raise HandlerResultError("The project's auth handler put something into 'metadata' that is not JSON.") from error
-        return {key: value for key, value in plain.items() if self.metadata_before.get(key, _MISSING) != value}
 
     @property
     def removed(self) -> frozenset[str]:
@@ -278,9 +270,23 @@ def _filter_in(result: object) -> Filter:
             f"The project's auth handler returned a {type(result).__name__}. It may return None, True, False or a filter."
         )
     try:
-        return read_filter(orjson.loads(orjson.dumps(result, default=str)))
+        return read_filter(_plain(result))
     except (InvalidRequestError, TypeError) as error:
         raise HandlerResultError(f"The filter of the project's auth handler cannot be applied. {error}") from error
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A project's object as JSON. Raises `TypeError` for what JSON has no form for: as text it would select or store something else."""
+    _refuse_odd_numbers(value)
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(value))
+    return plain
+
+
+def _refuse_odd_numbers(value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError(f"JSON has no number {value}.")
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        _refuse_odd_numbers(part)
 
 
 def _namespace_in(value: Mapping[str, Any]) -> tuple[str, ...] | None:
