@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from langgraph_sdk import get_sync_client
 from tests.integration.served.process import Server, serve
 from websockets.sync.client import connect
@@ -17,6 +18,7 @@ from websockets.sync.client import connect
 from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.project.auth import read_auth
 from stepwell.runs.graphs.project.http import ProjectHttp
+from stepwell.server.custom_routes import open_app
 from stepwell.server.project import load_project
 
 AGENT = """
@@ -191,6 +193,19 @@ def test_the_sdk_says_itself_what_is_wrong_with_a_handler(tmp_path: Path) -> Non
     rules = read_auth({"auth": {"path": "./auth.py:auth"}}, "langgraph.json")
     with pytest.raises(ConfigurationError, match="async function"):
         load_project(rules, ProjectHttp(), tmp_path)
+
+
+async def test_a_lifespan_that_fails_is_said_in_a_sentence() -> None:
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        raise RuntimeError("no database at postgres://user:secret@host")
+        yield
+
+    with pytest.raises(
+        ConfigurationError, match=r"^The lifespan of the application in 'http.app' failed with RuntimeError\. The log"
+    ):
+        async with open_app(FastAPI(lifespan=lifespan)):
+            raise AssertionError("it started")
 
 
 def test_headers_reach_runs_and_a_prefix_serves_everything(start: Start) -> None:
