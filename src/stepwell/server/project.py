@@ -51,15 +51,18 @@ def load_project(auth: ProjectAuth | None, http: ProjectHttp, folder: Path) -> S
 
 def narrowed(project: ServedProject, *, asks_who: bool) -> ServedProject:
     """The project on a server that asks nobody who they are. There, a page of any origin could use the server in its visitor's place, so
-    `*` in `http.cors.allow_origins` is not honoured: pages of this machine may use it anyway."""
+    `*` in `http.cors.allow_origins` and patterns of origins are not honoured: pages of this machine may use it anyway."""
     cors = project.http.cors
-    if asks_who or cors is None or "*" not in cors.allow_origins:
+    if asks_who or cors is None or not ("*" in cors.allow_origins or cors.allow_origin_regex):
         return project
     _log.warning(
-        "'*' in 'http.cors.allow_origins' is not honoured on a server without sign-in: any page could use it in its visitor's place. "
-        "Name the origins, or require sign-in with STEPWELL_AUTH=required."
+        "%s is not honoured on a server without sign-in: any page could use it in its visitor's place. "
+        "Name the origins, or require sign-in with STEPWELL_AUTH=required.",
+        "'*' in 'http.cors.allow_origins'" if "*" in cors.allow_origins else "'http.cors.allow_origin_regex'",
     )
-    named = replace(cors, allow_origins=tuple(origin for origin in cors.allow_origins if origin != "*"))
+    named = replace(
+        cors, allow_origin_regex=None, allow_origins=tuple(origin for origin in cors.allow_origins if origin != "*")
+    )
     return replace(project, http=replace(project.http, cors=named))
 
 
