@@ -165,7 +165,8 @@ async def open_server(
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
         if persistence.store_rules.index:
             await stack.enter_async_context(Reindexing(persistence, services.supervisor))
-        await stack.enter_async_context(_make_scheduler(services))
+        if "runs" not in project.http.disabled:
+            await stack.enter_async_context(_make_scheduler(services))
         app = create_app(services, server_settings, project=project)
         app.state.request_state = await stack.enter_async_context(open_app(project.app))
         yield OpenServer(app, services)

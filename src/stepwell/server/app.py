@@ -138,6 +138,7 @@ def create_app(
     app.state.asks_who = settings.asks_who
     app.state.configurable_headers = http.configurable_headers
     install_sign_in(app, settings, services.persistence.access, services.clock, counts=services.persistence.counts)
+    app.state.disabled = http.disabled
     install_auth(app, project)
     for router in (*ROUTERS, *product_routers()):
         app.include_router(without_disabled(router, http.disabled))

@@ -25,7 +25,8 @@ from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stepwell.errors import StepwellError
+from stepwell.errors import ConfigurationError, StepwellError
+from stepwell.runs.graphs.sources import describe_error
 from stepwell.runs.run_config import RunUser
 from stepwell.server.addresses import PUBLIC_PATHS
 from stepwell.server.page.serving import is_address
@@ -150,8 +151,18 @@ async def open_app(app: Starlette | None) -> AsyncIterator[Mapping[str, Any]]:
     if app is None:
         yield {}
         return
-    async with app.router.lifespan_context(app) as state:
+    lifespan, subject = app.router.lifespan_context(app), "The lifespan of the application in 'http.app'"
+    try:
+        state = await lifespan.__aenter__()
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{subject} failed with {describe_error(error, subject)}") from error
+    try:
         yield dict(state or {})
+    finally:
+        try:
+            await lifespan.__aexit__(None, None, None)
+        except Exception:  # the server has ended already, and everything of ours is stored
+            _log.exception("%s failed at its end", subject)
 
 
 class MountPrefix:

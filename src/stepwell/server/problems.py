@@ -140,8 +140,9 @@ def _for_http(request: Request, error: Exception) -> Response:
     """Starlette's own errors: unknown path, wrong method."""
     error = cast("HTTPException", error)
     status = HTTPStatus(error.status_code)
+    listed = " /openapi.json lists all routes." if getattr(request.app, "openapi_url", None) else ""
     details = {
-        404: f"Nothing is served at '{request.url.path}'. /openapi.json lists all routes.",
+        404: f"Nothing is served at '{request.url.path}'.{listed}",
         405: f"'{request.url.path}' does not accept {request.method}.",
     }
     plain = error.detail == status.phrase

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI
 
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, GraphBuildError
 from stepwell.runs.graphs.project.auth import ProjectAuth
 from stepwell.runs.graphs.project.http import Part, ProjectHttp
 from stepwell.runs.graphs.project.objects import load_target
@@ -51,22 +51,30 @@ def load_project(auth: ProjectAuth | None, http: ProjectHttp, folder: Path) -> S
 
 def narrowed(project: ServedProject, *, asks_who: bool) -> ServedProject:
     """The project on a server that asks nobody who they are. There, a page of any origin could use the server in its visitor's place, so
-    `*` in `http.cors.allow_origins` is not honoured: pages of this machine may use it anyway."""
+    `*` in `http.cors.allow_origins` and patterns of origins are not honoured: pages of this machine may use it anyway."""
     cors = project.http.cors
-    if asks_who or cors is None or "*" not in cors.allow_origins:
+    if asks_who or cors is None or not ("*" in cors.allow_origins or cors.allow_origin_regex):
         return project
     _log.warning(
-        "'*' in 'http.cors.allow_origins' is not honoured on a server without sign-in: any page could use it in its visitor's place. "
-        "Name the origins, or require sign-in with STEPWELL_AUTH=required."
+        "%s is not honoured on a server without sign-in: any page could use it in its visitor's place. "
+        "Name the origins, or require sign-in with STEPWELL_AUTH=required.",
+        "'*' in 'http.cors.allow_origins'" if "*" in cors.allow_origins else "'http.cors.allow_origin_regex'",
     )
-    named = replace(cors, allow_origins=tuple(origin for origin in cors.allow_origins if origin != "*"))
+    named = replace(
+        cors, allow_origin_regex=None, allow_origins=tuple(origin for origin in cors.allow_origins if origin != "*")
+    )
     return replace(project, http=replace(project.http, cors=named))
 
 
 def _load_auth(rules: ProjectAuth, folder: Path) -> Auth:
     from langgraph_sdk import Auth
 
-    found = load_target("auth.path", rules.target, folder)
+    try:
+        found = load_target("auth.path", rules.target, folder)
+    except GraphBuildError as error:
+        if (cause := error.__cause__) and _is_of_sdk(cause):  # its own words say what to do, such as to write an async function
+            raise ConfigurationError(f"'{rules.target.shown}' in 'auth.path' cannot be loaded. {cause}") from error
+        raise
     if not isinstance(found, Auth):
         raise ConfigurationError(
             f"'{rules.target.shown}' in 'auth.path' is a {type(found).__name__}. It has to be an Auth: `auth = langgraph_sdk.Auth()`."
@@ -76,6 +84,14 @@ def _load_auth(rules: ProjectAuth, folder: Path) -> Auth:
             f"'{rules.target.shown}' in 'auth.path' has no function for `@auth.authenticate`, so nobody could call. Write one."
         )
     return found
+
+
+def _is_of_sdk(error: BaseException) -> bool:
+    """Whether LangGraph's SDK itself raised it."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and str(place.tb_frame.f_globals.get("__name__", "")).startswith("langgraph_sdk.")
 
 
 def _load_app(http: ProjectHttp, folder: Path) -> Starlette:

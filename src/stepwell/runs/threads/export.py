@@ -98,7 +98,8 @@ async def _product_rows(thread_id: str, persistence: Persistence) -> AsyncIterat
 
 
 async def _cron(cron: Cron, persistence: Persistence) -> AsyncIterator[bytes]:
-    yield _line("cron", **{**asdict(cron), "order": without_secrets(cron.order)})
+    fields = asdict(cron)
+    yield _line("cron", **{**fields, "order": without_secrets(cron.order), "access": without_secrets(fields["access"])})
     for slot in await persistence.crons.slots(cron.owner, cron.cron_id, limit=KEPT_SLOTS):
         yield _line("cron_slot", cron_id=cron.cron_id, **asdict(slot))
 

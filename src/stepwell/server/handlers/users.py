@@ -10,8 +10,10 @@ body itself.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
+import re
 from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any
@@ -35,6 +37,7 @@ _PARAMETERS = (
     *("request", "scope", "path", "method", "path_params", "query_params", "headers", "authorization", "body"),
     *("user", "scopes"),
 )
+_NAME, _VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _OURS = frozenset({SYSTEM, OPERATOR})
 _log = logging.getLogger("stepwell.server")
 
@@ -105,17 +108,13 @@ class HandlerAuthenticator(Authenticator):
         return found if found.is_operator else None
 
     async def _ask(self, request: HTTPConnection) -> Principal:
-        arguments = await _arguments(request, self._wanted)
+        returned = await call_project(self._authenticate, **await _arguments(request, self._wanted))
         try:
-            if inspect.iscoroutinefunction(self._authenticate):
-                returned = await self._authenticate(**arguments)
-            else:
-                returned = await in_thread(self._authenticate, **arguments)
-                if inspect.isawaitable(returned):
-                    returned = await returned
-        except Exception as error:
+            return principal_from(returned)
+        except AccessError:
+            raise
+        except Exception as error:  # a property of the project's object may raise anything
             raise refusal_of(error) from error
-        return principal_from(returned)
 
 
 class _Remembered:
@@ -139,13 +138,38 @@ class _Remembered:
         return tuple(request.headers.get(name) for name in self._rule.headers)
 
 
-def refusal_of(error: Exception) -> Exception:
+async def call_project(function: Callable[..., Any], **arguments: Any) -> Any:
+    """The result of a function of the project's auth. Whatever it raises becomes an error of ours, even what would end a task or the
+    program."""
+    try:
+        if inspect.iscoroutinefunction(function):
+            return await function(**arguments)
+        result = await in_thread(function, **arguments)
+        return await result if inspect.isawaitable(result) else result
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():  # the request itself has ended
+            raise
+        raise refusal_of(error) from error
+    except (Exception, SystemExit) as error:
+        raise refusal_of(error) from error
+
+
+def _sendable(headers: Mapping[Any, Any]) -> dict[str, str]:
+    """Those headers of a refusal that HTTP can carry."""
+    found = {str(name): str(value) for name, value in headers.items()}
+    sendable = {name: value for name, value in found.items() if _NAME.fullmatch(name) and _VALUE.fullmatch(value)}
+    for name in found.keys() - sendable.keys():
+        _log.warning("a header of the project's refusal cannot be sent: %r", name[:100])
+    return sendable
+
+
+def refusal_of(error: BaseException) -> Exception:
     """What a project's function raised, as an error of ours. Anything but a refusal becomes a 500, and never lets a request pass."""
     from langgraph_sdk.auth.exceptions import HTTPException as SdkRefusal
 
     if isinstance(error, SdkRefusal | HTTPException):
-        headers = {str(name): str(value) for name, value in dict(error.headers or {}).items()}
-        return HandlerRefusalError(str(error.detail), error.status_code, headers)
+        return HandlerRefusalError(str(error.detail), error.status_code, _sendable(dict(error.headers or {})))
     if isinstance(error, AssertionError):
         return HandlerRefusalError(str(error) or "The project's handler refuses this.", 403)
     if isinstance(error, AccessError):

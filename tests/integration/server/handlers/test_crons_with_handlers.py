@@ -40,7 +40,7 @@ def by_team() -> Auth:
 
     @auth.authenticate
     async def authenticate(authorization: str) -> Any:
-        return {"identity": authorization, "team": TEAMS[authorization]}
+        return {"identity": authorization, "team": TEAMS[authorization], "api_token": "TOPSECRET"}
 
     @auth.on
     async def own_team(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> Any:
@@ -62,6 +62,9 @@ async def test_a_team_shares_its_crons_and_no_other_sees_them(tmp_path: Path) ->
         made = (await ask(server, "/runs/crons", {"assistant_id": "says", "schedule": "0 3 * * *"})).json()
         cron_id, path = made["cron_id"], f"/runs/crons/{made['cron_id']}"
         assert made["metadata"] == {"team": "red"}
+        exported = (await ask(server, "/api/export", method="GET")).text
+        assert '"team":"red"' in exported
+        assert "TOPSECRET" not in exported
         assert (await found_by(server, "rita"), await found_by(server, "bert")) == ([cron_id], [])
         assert (await ask(server, "/runs/crons/count", name="bert")).json() == 0
         for method, more in (("GET", ""), ("GET", "/slots"), ("PATCH", ""), ("DELETE", "")):

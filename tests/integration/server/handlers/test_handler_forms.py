@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,8 +105,14 @@ async def test_an_unknown_parameter_is_named_at_the_start(tmp_path: Path) -> Non
             raise AssertionError("it started")
 
 
-def _raise(error: Exception) -> Any:
+def _raise(error: BaseException) -> Any:
     raise error
+
+
+class Broken:
+    @property
+    def identity(self) -> str:
+        raise ValueError("secret-detail")
 
 
 @pytest.mark.parametrize(
@@ -121,6 +128,10 @@ def _raise(error: Exception) -> Any:
         (lambda: _raise(Auth.exceptions.HTTPException(status_code=401, detail="no")), 401),
         (lambda: _raise(Auth.exceptions.HTTPException(status_code=200, detail="no")), 403),
         (lambda: _raise(AssertionError("no")), 403),
+        (lambda: _raise(SystemExit(1)), 500),
+        (lambda: _raise(asyncio.CancelledError()), 500),
+        (Broken, 500),
+        (lambda: _raise(Auth.exceptions.HTTPException(status_code=401, detail="no", headers={"x-a": "1\r\nx-b: 2"})), 401),
     ],
 )
 async def test_no_result_of_authenticate_passes_by_mistake(tmp_path: Path, result: Callable[[], Any], status: int) -> None:
@@ -134,6 +145,8 @@ async def test_no_result_of_authenticate_passes_by_mistake(tmp_path: Path, resul
         answer = await ask(server, "/threads")
         assert answer.status_code == status, answer.text
         assert "secret-detail" not in answer.text
+        assert "x-b" not in answer.headers
+        assert answer.headers["content-type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize(
@@ -145,6 +158,12 @@ async def test_no_result_of_authenticate_passes_by_mistake(tmp_path: Path, resul
         (lambda: {"owner": {"$like": "a%"}}, 500),
         (lambda: {"$not": {"owner": "anna"}}, 500),
         (lambda: {"$or": []}, 500),
+        (lambda: {"number": float("nan")}, 500),
+        (lambda: {"owner": {"$contains": {"a"}}}, 500),
+        (lambda: {"owner": object()}, 500),
+        (lambda: {"owner": uuid.uuid4()}, 200),
+        (lambda: _raise(SystemExit(1)), 500),
+        (lambda: _raise(asyncio.CancelledError()), 500),
         (lambda: _raise(KeyError("x")), 500),
         (lambda: _raise(AssertionError("not yours")), 403),
         (lambda: _raise(Auth.exceptions.HTTPException(status_code=402, detail="pay")), 402),
@@ -190,6 +209,32 @@ async def test_the_most_specific_handler_decides_alone(tmp_path: Path) -> None:
         assert (await ask(server, "/runs/batch", [run, run])).status_code == 200
         assert (await ask(server, f"/threads/{thread_id}", method="DELETE")).status_code == 403
         assert (await ask(server, f"/threads/{thread_id}/runs/wait", run, name="bert")).status_code == 404
+
+
+@pytest.mark.parametrize("way", ["pop", "replace", "clear"])
+async def test_metadata_that_a_handler_removes_is_not_stored(tmp_path: Path, way: str) -> None:
+    auth = naming()
+
+    @auth.on.threads
+    @auth.on.assistants
+    async def private(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> None:
+        if way == "pop":
+            value["metadata"].pop("public", None)
+        elif way == "replace":
+            value["metadata"] = {name: each for name, each in value["metadata"].items() if name != "public"}
+        else:
+            value.clear()
+
+    sent, kept = {"public": True, "a": 1}, {} if way == "clear" else {"a": 1}
+    async with served(tmp_path, auth) as server:
+        thread = (await ask(server, "/threads", {"metadata": sent})).json()
+        assert thread["metadata"] == kept
+        path = f"/threads/{thread['thread_id']}"
+        assert (await ask(server, path, {"metadata": sent}, method="PATCH")).json()["metadata"] == kept
+        made = (await ask(server, "/assistants", {"graph_id": "echo", "metadata": sent})).json()
+        assert "public" not in made["metadata"]
+        run = (await ask(server, f"{path}/runs", {"assistant_id": "echo", "input": HELLO, "metadata": sent})).json()
+        assert "public" not in run["metadata"]
 
 
 async def test_metadata_that_a_handler_adds_to_a_search_narrows_it(tmp_path: Path) -> None:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from langgraph_sdk import get_sync_client
 from tests.integration.served.process import Server, serve
+from websockets.sync.client import connect
+
+from stepwell.errors import ConfigurationError
+from stepwell.runs.graphs.project.auth import read_auth
+from stepwell.runs.graphs.project.http import ProjectHttp
+from stepwell.server.custom_routes import open_app
+from stepwell.server.project import load_project
 
 AGENT = """
 from typing import Annotated, Any, TypedDict
@@ -169,6 +177,35 @@ def test_disabled_routes_are_gone_with_everything_that_does_the_same(start: Star
             assert http.request(method, path, json={}).status_code in (404, 405), (method, path)
         assert http.get("/ok").status_code == 200
         assert http.get(f"/threads/{thread_id}").status_code == 200
+        assert "openapi" not in http.get("/nothing").json()["detail"]
+    with connect(f"{server.url.replace('http', 'ws', 1)}/threads/{thread_id}/stream/events") as socket:
+        socket.send(
+            json.dumps({"id": 1, "method": "run.start", "params": {"assistant_id": "agent", "input": {"messages": []}}})
+        )
+        answer = json.loads(socket.recv(timeout=60))
+        assert "http.disable_runs" in answer["message"]
+        socket.send(json.dumps({"id": 2, "method": "state.get"}))
+        assert json.loads(socket.recv(timeout=60))["type"] == "success"
+
+
+def test_the_sdk_says_itself_what_is_wrong_with_a_handler(tmp_path: Path) -> None:
+    (tmp_path / "auth.py").write_text(f"{AUTH}\n@auth.on\ndef sync(ctx, value):\n    return None\n")
+    rules = read_auth({"auth": {"path": "./auth.py:auth"}}, "langgraph.json")
+    with pytest.raises(ConfigurationError, match="async function"):
+        load_project(rules, ProjectHttp(), tmp_path)
+
+
+async def test_a_lifespan_that_fails_is_said_in_a_sentence() -> None:
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        raise RuntimeError("no database at postgres://user:secret@host")
+        yield
+
+    with pytest.raises(
+        ConfigurationError, match=r"^The lifespan of the application in 'http.app' failed with RuntimeError\. The log"
+    ):
+        async with open_app(FastAPI(lifespan=lifespan)):
+            raise AssertionError("it started")
 
 
 def test_headers_reach_runs_and_a_prefix_serves_everything(start: Start) -> None:

@@ -10,8 +10,9 @@ from tests.unit.runs.graphs.test_langgraph_json import read
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.project.auth import AuthCache
-from stepwell.runs.graphs.project.http import HeaderChoice
+from stepwell.runs.graphs.project.http import HeaderChoice, read_http
 from stepwell.runs.graphs.project.webhooks import fill_headers
+from stepwell.server.project import ServedProject, narrowed
 
 
 def test_auth_names_an_object_and_may_be_cached(tmp_path: Path) -> None:
@@ -39,6 +40,16 @@ def test_auth_names_an_object_and_may_be_cached(tmp_path: Path) -> None:
         ({"http": {"middleware_order": "last"}}, "'http.middleware_order'"),
         ({"http": {"mount_prefix": "api/"}}, "'http.mount_prefix' in 'langgraph.json' must begin with /"),
         ({"http": {"cors": {"allow_origins": ["*"], "allow_credentials": True}}}, "allows every origin to send credentials"),
+        (
+            {"http": {"cors": {"allow_origin_regex": ".*", "allow_credentials": True}}},
+            "allows every origin to send credentials",
+        ),
+        (
+            {"http": {"cors": {"allow_origin_regex": "(("}}},
+            "'http.cors.allow_origin_regex' in 'langgraph.json' is not a regular",
+        ),
+        ({"auth": {}}, "'auth' in 'langgraph.json' has no 'path'"),
+        ({"auth": {"path": "./a.py:a", "cache": {"cache_keys": ["x"], "max_size": 0.5}}}, "'auth.cache.max_size'"),
         ({"http": {"cors": {"origins": ["*"]}}}, "'http.cors.origins' in 'langgraph.json' is unknown"),
         ({"http": {"configurable_headers": {"includes": "x-*"}}}, "'http.configurable_headers.includes'"),
         ({"webhooks": {"url": {"allowed_domains": ["a.*.example"]}}}, "A star may only stand at the beginning"),
@@ -76,3 +87,11 @@ def test_domains_of_webhooks_may_have_names_below(tmp_path: Path) -> None:
     webhooks = read(tmp_path, webhooks={"url": {"allowed_domains": ["hooks.example", "*.below.example"]}}).webhooks
     hosts = ("hooks.example", "HOOKS.example", "a.below.example", "below.example", "evilbelow.example", "x.hooks.example")
     assert [host for host in hosts if webhooks.allows_host(host)] == ["hooks.example", "HOOKS.example", "a.below.example"]
+
+
+def test_patterns_of_origins_are_not_honoured_without_sign_in() -> None:
+    http = read_http({"http": {"cors": {"allow_origins": ["https://a.example"], "allow_origin_regex": ".*"}}}, "langgraph.json")
+    for asks_who, regex in ((False, None), (True, ".*")):
+        kept = narrowed(ServedProject(http), asks_who=asks_who).http.cors
+        assert kept is not None
+        assert (kept.allow_origins, kept.allow_origin_regex) == (("https://a.example",), regex)

@@ -35,7 +35,7 @@ class ProjectAuth:
 def read_auth(content: Mapping[str, Any], file: str) -> ProjectAuth | None:
     """The key `auth`; None if the file has none. `disable_studio_auth` means nothing here: nobody signs in as LangSmith Studio."""
     auth = read_object(content, "auth", file)
-    if not auth:
+    if content.get("auth") is None:
         return None
     refuse_unknown(auth, "auth", _KNOWN, file)
     flags = read_flags(auth, "auth", ("disable_studio_auth", "allow_langsmith_api_keys"), file)
@@ -64,6 +64,6 @@ def _read_cache(auth: Mapping[str, Any], file: str) -> AuthCache | None:
         )
     ttl, most = cache.get("ttl_seconds", 60), cache.get("max_size", 1000)
     for name, value in (("ttl_seconds", ttl), ("max_size", most)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0 or int(value) < (name == "max_size"):
             raise ConfigurationError(f"'auth.cache.{name}' in '{file}' must be a number above 0.")
     return AuthCache(headers, float(ttl), int(most))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -15,6 +16,7 @@ Part = Literal["assistants", "threads", "runs", "store", "meta", "mcp", "a2a", "
 PARTS: tuple[Part, ...] = ("assistants", "threads", "runs", "store", "meta", "mcp", "a2a", "webhooks", "ui", "event_streaming")
 _FLAGS = (*(f"disable_{part}" for part in PARTS), "enable_custom_route_auth")
 _KNOWN = ("app", "cors", "configurable_headers", "logging_headers", "mount_prefix", "middleware_order", *_FLAGS)
+_NOBODY = ("https://x.invalid", "http://x.invalid", "https://x.invalid:1", "https://another-site.com", "null")
 _CORS = (
     *("allow_origins", "allow_methods", "allow_headers", "expose_headers"),
     *("allow_credentials", "allow_origin_regex", "max_age"),
@@ -113,7 +115,8 @@ def _read_cors(http: Mapping[str, Any], file: str) -> ProjectCors | None:
         raise ConfigurationError(f"'http.cors.allow_credentials' in '{file}' must be true or false.")
     if not isinstance(regex, str | None) or isinstance(age, bool) or not isinstance(age, int):
         raise ConfigurationError(f"'http.cors' in '{file}': 'allow_origin_regex' is a text, and 'max_age' a whole number.")
-    if credentials and "*" in lists["allow_origins"]:
+    fits_anything = _fits_anything(regex, file)
+    if credentials and ("*" in lists["allow_origins"] or fits_anything):
         raise ConfigurationError(
             f"'http.cors' in '{file}' allows every origin to send credentials, so any page could act for its visitor. Name the origins."
         )
@@ -126,6 +129,15 @@ def _read_cors(http: Mapping[str, Any], file: str) -> ProjectCors | None:
         allow_credentials=credentials,
         max_age=age,
     )
+
+
+def _fits_anything(regex: str | None, file: str) -> bool:
+    """Whether a pattern of origins fits one that nobody can have meant."""
+    try:
+        pattern = re.compile(regex) if regex else None
+    except re.error as error:
+        raise ConfigurationError(f"'http.cors.allow_origin_regex' in '{file}' is not a regular expression: {error}.") from error
+    return pattern is not None and any(pattern.fullmatch(origin) for origin in _NOBODY)
 
 
 def _any_fits(name: str, patterns: tuple[str, ...]) -> bool:
