@@ -18,7 +18,7 @@ from stepwell.database.records.types import Page
 from stepwell.database.types import RequestKey, RunFields
 from stepwell.errors import InvalidRequestError, ThreadBusyError
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.crons.schedule import parse_schedule
+from stepwell.runs.crons.schedule import Schedule, parse_schedule
 from stepwell.runs.engine import Engine
 from stepwell.runs.starting import RunOrder
 
@@ -77,6 +77,7 @@ class Crons:
         now = self._clock.now()
         schedule = parse_schedule(wanted.schedule, wanted.timezone)
         end = _check_end(wanted.end_time, now)
+        first = _first_run(schedule, now, end)
         assistant = await self._engine.check_order(owner, wanted.order)
         cron = Cron(
             cron_id=self._new_id(),
@@ -91,7 +92,7 @@ class Crons:
             metadata=stamped(owner, wanted.metadata),
             access=access,
             since=now,
-            next_run=schedule.next_after(now, end) if wanted.enabled else None,
+            next_run=first if wanted.enabled else None,
             created_at=now,
             updated_at=now,
         )
@@ -130,7 +131,8 @@ class Crons:
         schedule = parse_schedule(after.schedule, after.timezone)
         starts_over = wanted.schedule or wanted.timezone or (after.enabled and not before.enabled)
         since = max(before.since, now) if starts_over else before.since
-        next_run = schedule.next_after(since, end) if after.enabled else None
+        names_times = starts_over or not isinstance(wanted.end_time, Unchanged)
+        next_run = (_first_run if names_times else Schedule.next_after)(schedule, since, end) if after.enabled else None
         return replace(after, since=since, next_run=next_run, ended_because=None if after.enabled else before.ended_because)
 
     async def delete(self, owner: str | None, cron_id: str) -> None:
@@ -184,6 +186,16 @@ def on_run_completed(cron: Cron) -> Literal["delete", "keep"] | None:
     if cron.thread_id:
         return None
     return "keep" if cron.order.get("on_completion") == "keep" else "delete"
+
+
+def _first_run(schedule: Schedule, since: datetime, end: datetime | None) -> datetime | None:
+    first = schedule.next_after(since, end)
+    if first is None and end is not None and (later := schedule.next_after(since)):
+        raise InvalidRequestError(
+            f"The schedule '{schedule.expression}' comes next at {later.isoformat()}, and end_time is {end.isoformat()}, so nothing would "
+            "ever run. Give a later end_time, or leave it out."
+        )
+    return first
 
 
 def _check_end(end: datetime | None, now: datetime) -> datetime | None:
