@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from stepwell.database.callers import Caller
 from stepwell.database.crons import Cron, CronAccess, CronFilter, CronSlot, SlotState
 from stepwell.database.types import Durability
 from stepwell.runs.crons.operations import UNCHANGED, CronChange, NewCron, on_run_completed, order_of
@@ -237,5 +236,4 @@ def slot_wire(slot: CronSlot) -> Mapping[str, Any]:
 def access_of(principal: Principal) -> CronAccess:
     """How the caller has signed in: an API key, or a session that was opened with one, can be looked up again when a run starts."""
     has_key = principal.via in ("api_key", "session") and bool(principal.credential_id)
-    user = principal.owner.user if isinstance(principal.owner, Caller) else None
-    return CronAccess(principal.via, principal.credential_id if has_key else None, principal.grants, user)
+    return CronAccess.of(principal.owner, principal.via, principal.credential_id if has_key else None, principal.grants)
