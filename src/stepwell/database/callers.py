@@ -60,13 +60,17 @@ Filter = Equals | Holds | Every | Either
 class Caller(str):
     """A user's name; see the module."""
 
-    __slots__ = ("assistants", "configurable", "crons", "metadata", "namespace", "threads", "user")
+    __slots__ = ("assistants", "configurable", "crons", "may_run", "metadata", "namespace", "threads", "unwanted", "user")
 
     threads: Filter | None
     assistants: Filter | None
     crons: Filter | None
     metadata: Mapping[str, Any]
     """What handlers want in the metadata of whatever this request creates or changes."""
+    unwanted: frozenset[str]
+    """What handlers took out of the metadata that the request sent."""
+    may_run: frozenset[str] | None
+    """The ids of the assistants that handlers were asked about for a run; the engine starts no others. None: nobody is asked."""
     namespace: tuple[str, ...] | None
     """The namespace of the store that a handler put in the place of the requested one."""
     user: Mapping[str, Any] | None
@@ -82,6 +86,8 @@ class Caller(str):
         assistants: Filter | None = None,
         crons: Filter | None = None,
         metadata: Mapping[str, Any] | None = None,
+        unwanted: frozenset[str] = frozenset(),
+        may_run: frozenset[str] | None = None,
         namespace: tuple[str, ...] | None = None,
         user: Mapping[str, Any] | None = None,
         configurable: Mapping[str, Any] | None = None,
@@ -90,6 +96,7 @@ class Caller(str):
         made.threads, made.assistants, made.crons = threads, assistants, crons
         made.metadata, made.namespace, made.user = metadata or {}, namespace, user
         made.configurable = configurable or {}
+        made.unwanted, made.may_run = unwanted, may_run
         return made
 
     def but(self, **changes: Any) -> Caller:
@@ -107,8 +114,10 @@ def filter_of(owner: str | None, resource: Resource) -> Filter | None:
 
 
 def stamped(owner: str | None, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Metadata from a request, with what handlers want in it."""
-    return {**(metadata or {}), **(owner.metadata if isinstance(owner, Caller) else {})}
+    """Metadata from a request, with what handlers want in it and without what they took out."""
+    if not isinstance(owner, Caller):
+        return dict(metadata or {})
+    return {**{key: value for key, value in (metadata or {}).items() if key not in owner.unwanted}, **owner.metadata}
 
 
 def read_filter(content: Mapping[str, Any]) -> Filter:

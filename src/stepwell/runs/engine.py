@@ -42,7 +42,14 @@ from stepwell.database.types import (
     RunEvent,
     RunOutcome,
 )
-from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StepwellError, StorageUnavailableError
+from stepwell.errors import (
+    AccessError,
+    InfrastructureError,
+    InvalidRequestError,
+    NotFoundError,
+    StepwellError,
+    StorageUnavailableError,
+)
 from stepwell.middleware.approvals import PERMISSION_MODE
 from stepwell.middleware.run_modes import mode_of
 from stepwell.runs.assistants import Assistants
@@ -283,6 +290,8 @@ class Engine:
         if order.webhook:
             check_webhook_url(order.webhook, self._options.webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
+        if isinstance(owner, Caller) and owner.may_run is not None and assistant.assistant_id not in owner.may_run:
+            raise AccessError("The project's auth was not asked about a run of this assistant, so it is not started.")
         if split_graph_id(assistant.graph_id, self._registry.names)[0]:
             raise NotFoundError(
                 "assistant",

@@ -139,6 +139,7 @@ def create_app(
     app.state.configurable_headers = http.configurable_headers
     access, clock, counts = services.persistence.access, services.clock, services.persistence.counts
     install_sign_in(app, settings, access, clock, counts=counts, forms=not http.mount_prefix)
+    app.state.disabled = http.disabled
     install_auth(app, project)
     for router in (*ROUTERS, *product_routers()):
         app.include_router(without_disabled(router, http.disabled))

@@ -19,15 +19,15 @@ action that is not in the table cannot be declared, so that a misspelt one does 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 
 from stepwell.database.callers import Caller
 from stepwell.errors import AccessError, ConfigurationError
@@ -78,27 +78,61 @@ def authorize(principal: Principal, action: str) -> None:
         raise AccessError(f"'{action}' is not an action of this server.")
 
 
+class Ask(Protocol):
+    """Asks a project's auth handlers about one action, with the fields that it has in our own API. Returns the principal with what they
+    decided; what they decided before about other things stays."""
+
+    async def __call__(self, principal: Principal, action: str, fields: Mapping[str, Any] | None = None, /) -> Principal: ...
+
+
+Meaning = Callable[[HTTPConnection, Principal, Ask], Awaitable[Principal]]
+"""What a request means whose route does not say it: a message of another protocol, or one whose assistant the route chooses. Asks for each
+action; whoever starts a run names its assistant."""
+
+
 @dataclass(frozen=True)
 class RoutePolicy:
     """A FastAPI dependency: finds the principal of a request and calls `authorize`."""
 
     action: str
+    meaning: Meaning | None = None
 
     async def __call__(self, request: HTTPConnection) -> Principal:
         authenticator: Authenticator = request.app.state.authenticator
         principal: Principal = await authenticator.identify(request)
         authorize(principal, self.action)
-        principal = await decided(principal, self.action, request)
+        principal = await decided(principal, self.action, request, self.meaning)
         request.state.principal = principal
         return principal
 
 
-async def decided(principal: Principal, action: str, request: HTTPConnection) -> Principal:
+async def ask_nothing(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    """The meaning of a request that touches nothing."""
+    return principal
+
+
+async def sent_object(request: HTTPConnection) -> dict[str, Any]:
+    """The JSON object in the body; empty if there is none, which the route says."""
+    try:
+        content = await request.json() if isinstance(request, Request) else None
+    except ValueError:
+        content = None
+    return content if isinstance(content, dict) else {}
+
+
+async def decided(principal: Principal, action: str, request: HTTPConnection, meaning: Meaning | None = None) -> Principal:
     """The principal with what a project's auth handlers decide about this request, and with the headers that its runs get. Call it once
-    for a request."""
+    for a request, and once for each message of a websocket."""
     decisions: Decisions | None = getattr(request.app.state, "decisions", None)
     if decisions is not None:
-        principal = await decisions.decide(principal, action, request)
+
+        async def ask(asking: Principal, action: str, fields: Mapping[str, Any] | None = None, /) -> Principal:
+            return await decisions.decide(asking, action, request, fields or {})
+
+        if meaning is None:
+            principal = await decisions.decide(principal, action, request)
+        else:
+            principal = await meaning(request, decisions.undecided(principal), ask)
     headers: HeaderChoice | None = getattr(request.app.state, "configurable_headers", None)
     return principal if headers is None else with_headers(principal, request, headers)
 
@@ -110,11 +144,11 @@ def with_headers(principal: Principal, request: HTTPConnection, choice: HeaderCh
     return replace(principal, owner=caller.but(configurable=chosen)) if chosen else principal
 
 
-def policy(action: str) -> RoutePolicy:
+def policy(action: str, meaning: Meaning | None = None) -> RoutePolicy:
     """The policy of a route, for `Depends(...)`."""
     if action not in OPERATOR_ONLY and action not in USER_ACTIONS:
         raise ConfigurationError(f"No action '{action}'. Add it to USER_ACTIONS or OPERATOR_ONLY.")
-    return RoutePolicy(action)
+    return RoutePolicy(action, meaning)
 
 
 @dataclass(frozen=True)
@@ -123,9 +157,10 @@ class StreamPolicy:
     (`LimitReachedError`) before the route does anything, and lets the stream check whether its reader still has access."""
 
     action: str
+    meaning: Meaning | None = None
 
     async def __call__(self, request: HTTPConnection) -> AsyncIterator[Principal]:
-        principal = await RoutePolicy(self.action)(request)
+        principal = await RoutePolicy(self.action, self.meaning)(request)
         open_streams: OpenStreams = request.app.state.open_streams
         give_back = await open_streams.take(principal.owner)
         if principal.may_lapse:
@@ -136,9 +171,9 @@ class StreamPolicy:
             give_back()
 
 
-def stream_policy(action: str) -> StreamPolicy:
+def stream_policy(action: str, meaning: Meaning | None = None) -> StreamPolicy:
     """The policy of a route that streams, for `Depends(...)`."""
-    return StreamPolicy(policy(action).action)
+    return StreamPolicy(policy(action).action, meaning)
 
 
 def actions_of(route: Any) -> set[str]:

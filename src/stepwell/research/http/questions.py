@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from stepwell.database.queue.types import Admitted
@@ -22,7 +23,7 @@ from stepwell.research.http.question_schemas import ResearchAnswer, ResearchQues
 from stepwell.runs.starting import RunOrder
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
-from stepwell.server.policy import stream_policy
+from stepwell.server.policy import Ask, sent_object, stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, LastEventId, parse_last_event_id, run_headers
 from stepwell.server.routing import Given, JsonRoute
@@ -31,7 +32,13 @@ from stepwell.server.sse import EventStream
 
 router = APIRouter(tags=["Research"], route_class=JsonRoute)
 
-Creator = Annotated[Principal, Depends(stream_policy("runs:create"))]
+
+async def _meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    return await ask(principal, "runs:create", {**await sent_object(request), "assistant_id": GRAPH})
+
+
+Creator = Annotated[Principal, Depends(stream_policy("runs:create", _meaning))]
+Answerer = Annotated[Principal, Depends(stream_policy("runs:create"))]
 Reader = Annotated[Principal, Depends(stream_policy("runs:read"))]
 
 
@@ -73,7 +80,7 @@ async def research(body: ResearchQuestion, principal: Creator, services: Served,
     summary="Answer a research's open interrupt and stream its events",
     responses=SSE,
 )
-async def approve_research(body: ResearchAnswer, principal: Creator, services: Served, sent: OnceKey) -> Response:
+async def approve_research(body: ResearchAnswer, principal: Answerer, services: Served, sent: OnceKey) -> Response:
     key = sent.of(principal)
     # A repeated request gets the run that it started, because by now another interrupt may be open on the thread.
     admitted = await services.engine.started_by(key) or await _answer(services, principal, body, key)

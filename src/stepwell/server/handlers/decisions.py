@@ -15,12 +15,13 @@ Rules to keep:
 - What a filter requires to be equal is also stored with what a request creates or changes. Otherwise a user could create things that they
   cannot see, or put things among another user's.
 - Every action that users may perform is in `RESOURCES`, or about something personal.
+- Whatever starts a run names its assistant here first: a caller runs the assistants in `may_run` and no others, and the engine checks it.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,7 +32,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import HTTPConnection, Request
 
 from stepwell.database.callers import Caller, Either, Equals, Every, Filter, read_filter
-from stepwell.errors import HandlerRefusalError, HandlerResultError, InvalidRequestError
+from stepwell.errors import HandlerRefusalError, HandlerResultError, InvalidRequestError, NotFoundError
 from stepwell.in_thread import in_thread
 from stepwell.runs.assistants import default_assistant_id
 from stepwell.server.handlers.users import refusal_of
@@ -39,6 +40,8 @@ from stepwell.server.login.principal import Principal
 
 if TYPE_CHECKING:
     from langgraph_sdk import Auth
+
+    from stepwell.server.parts import Services
 
 Noun = Literal["threads", "assistants", "crons", "store"]
 
@@ -79,6 +82,8 @@ _PERSONAL = frozenset({"/api/export"})
 """Routes about everything that a user has created, which no filter changes."""
 _CHANGES = frozenset({"create", "update", "create_run"})
 _STORED = ("metadata",)
+_LATER_RUNS = frozenset({("crons", "create"), ("crons", "update")})
+_OF_CRONS = ("schedule", "timezone", "end_time", "enabled", "on_run_completed", "thread_id")
 _OF_RUNS = ("multitask_strategy", "if_not_exists", "after_seconds", "webhook")
 
 
@@ -88,32 +93,69 @@ class Decisions:
 
     auth: Auth
 
-    async def decide(self, principal: Principal, action: str, request: HTTPConnection) -> Principal:
-        """The principal with what handlers decided about this request. Raises `HandlerRefusalError` if they refuse it."""
-        path = str(getattr(request.scope.get("route"), "path", None) or request.scope["path"])
-        asked = _ALONE.get((str(request.scope.get("method", "GET")), path)) or RESOURCES.get(action)
-        if asked is None or principal.via != "handler" or path in _PERSONAL:
+    async def decide(
+        self, principal: Principal, action: str, request: HTTPConnection, fields: Mapping[str, Any] | None = None
+    ) -> Principal:
+        """The principal with what handlers decided about this request. Raises `HandlerRefusalError` if they refuse it. `fields` are what a
+        message of another protocol means in our own API; without them, it is the request itself that is decided about."""
+        principal = self.undecided(principal)
+        if principal.via != "handler":
             return principal
-        bodies = await _bodies(request)
-        decided = [await self._ask(principal, *asked, _value(asked, request, body)) for body in bodies]
-        found = _Decision(asked[0], asked[1], [each for each in decided if each is not None])
-        caller = found.caller(principal.owner)
+        path = str(getattr(request.scope.get("route"), "path", None) or request.scope["path"])
+        asked = RESOURCES.get(action)
+        if fields is None:
+            asked = _ALONE.get((str(request.scope.get("method", "GET")), path)) or asked
+        if asked is None or path in _PERSONAL:
+            return principal
+        bodies = await _bodies(request) if fields is None else [fields]
+        around = {} if fields is not None else {**request.query_params, **(request.scope.get("path_params") or {})}
+        values = [_value(asked, request, body, around) for body in bodies]
+        services: Services = request.app.state.services
+        caller: str = principal.owner
         if asked == ("threads", "create_run"):
-            caller = await self._with_assistants(principal, caller, bodies)
-        if path.endswith("/copy"):
+            caller = await self._started(principal, caller, values, services)
+        else:
+            caller = await self._decided(principal, caller, asked, values)
+        if asked in _LATER_RUNS and (run := await _run_of_cron(asked[1], bodies[0], values[0], services)):
+            caller = await self._started(principal, caller, [run], services)
+        if fields is None and path.endswith("/copy"):
             caller = await self._as_copy(principal, caller)
         return replace(principal, owner=caller)
 
-    async def _with_assistants(self, principal: Principal, caller: str, bodies: Sequence[Mapping[str, Any]]) -> str:
-        """Which assistants may be run: those that the caller may read. A handler that refuses leaves the server's and the caller's own."""
-        if self._handler("assistants", "read") is None:
+    def undecided(self, principal: Principal) -> Principal:
+        """The principal, who may start no run about which no handler was asked."""
+        if principal.via != "handler" or not isinstance(principal.owner, Caller):
+            return principal
+        return replace(principal, owner=principal.owner.but(may_run=principal.owner.may_run or frozenset()))
+
+    async def _decided(
+        self, principal: Principal, caller: str, asked: tuple[Noun, str], values: Sequence[dict[str, Any]]
+    ) -> str:
+        answers = [await self._ask(principal, *asked, value) for value in values]
+        return _Decision(*asked, [each for each in answers if each is not None]).caller(caller)
+
+    async def _started(self, principal: Principal, caller: str, values: Sequence[dict[str, Any]], services: Services) -> str:
+        """Runs that a request starts. Their handler is asked about each, with its assistant; the engine starts no others."""
+        for value in values:
+            if value.get("assistant_id") is None:
+                value["assistant_id"] = await _assistant_at_work(services, value)
+        assistants = dict.fromkeys(value["assistant_id"] for value in values)
+        caller = await self._decided(principal, caller, ("threads", "create_run"), values)
+        caller = await self._with_assistants(principal, caller, assistants)
+        if not isinstance(caller, Caller):
+            return caller
+        return caller.but(may_run=(caller.may_run or frozenset()) | {str(each) for each in assistants if each})
+
+    async def _with_assistants(self, principal: Principal, caller: str, assistants: Iterable[Any]) -> str:
+        """Which assistants may be run: those that the caller may read. A handler that refuses one leaves the server's and the caller's
+        own."""
+        if self._handler("assistants", "read") is None or not isinstance(caller, Caller):
             return caller
         try:
-            value = {"assistant_id": _assistant_id(bodies[0].get("assistant_id")), "metadata": {}}
-            decided = await self._ask(principal, "assistants", "read", value)
+            values = [{"assistant_id": each, "metadata": {}} for each in assistants if each is not None]
+            return await self._decided(principal, caller, ("assistants", "read"), values)
         except HandlerRefusalError:
-            return caller
-        return _Decision("assistants", "read", [decided] if decided else []).caller(caller)
+            return caller.but(assistants=None)
 
     async def _as_copy(self, principal: Principal, caller: str) -> str:
         """A copy is created too: its handler may refuse it, and says what its metadata gets."""
@@ -170,6 +212,12 @@ class _Answer:
             raise HandlerResultError("The project's auth handler put something into 'metadata' that is not JSON.") from error
         return {key: value for key, value in plain.items() if self.metadata_before.get(key, _MISSING) != value}
 
+    @property
+    def removed(self) -> frozenset[str]:
+        """What the handler took out of the metadata."""
+        after = self.value.get("metadata") or {}
+        return frozenset(key for key in self.metadata_before if key not in after)
+
 
 _MISSING = object()
 
@@ -198,9 +246,12 @@ class _Decision:
         if self.action == "search":
             narrowed = tuple(Equals(key, value) for answer in self.answers for key, value in answer.metadata.items())
             found = Every((found, *narrowed))
+        if self.action == "create_run" and owner.may_run:  # one request starts runs of several assistants
+            found = Every((found, *([owner.threads] if owner.threads else [])))
         changes: dict[str, Any] = {self.resource: found}
         if self.action in _CHANGES:
             changes["metadata"] = {**owner.metadata, **self.metadata}
+            changes["unwanted"] = owner.unwanted.union(*(answer.removed for answer in self.answers))
         return owner.but(**changes)
 
 
@@ -255,26 +306,60 @@ async def _bodies(request: HTTPConnection) -> list[Mapping[str, Any]]:
     return [content if isinstance(content, Mapping) else {}]
 
 
-def _value(asked: tuple[Noun, str], request: HTTPConnection, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a handler is given, with the names that the SDK documents."""
+def _value(
+    asked: tuple[Noun, str], request: HTTPConnection, body: Mapping[str, Any], around: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a handler is given, with the names that the SDK documents. `around` are the parameters of the path and the query."""
     resource, action = asked
-    path, query = request.scope.get("path_params") or {}, request.query_params
     if resource == "store":
-        return _store_value(action, body, query)
+        return _store_value(action, body, request.query_params)
     metadata = body.get("metadata")
     value: dict[str, Any] = {"metadata": dict(metadata) if isinstance(metadata, Mapping) else {}}
-    named = {**{_NAMES.get(name, name): each for name, each in body.items() if name not in _STORED}, **query, **path}
-    named = {_NAMES.get(name, name): each for name, each in named.items()}
+    named = {_NAMES.get(name, name): each for name, each in body.items() if name not in _STORED}
+    named |= {_NAMES.get(name, name): each for name, each in around.items()}
     for name in ("thread_id", "run_id", "cron_id"):
         if name in named:
             value[name] = _as_uuid(named[name])
     if "assistant_id" in named:
         value["assistant_id"] = _assistant_id(named["assistant_id"])
     if action == "create_run":
-        known = {name: named[name] for name in _OF_RUNS if name in named}
-        kwargs = {name: each for name, each in body.items() if name not in (*_OF_RUNS, "metadata", "assistant_id")}
-        return {"thread_id": None, "run_id": None, "status": "pending", **known, "kwargs": kwargs, **value}
+        return {**_run_value(body, named), **value}
     return {**{name: each for name, each in named.items() if name not in value}, **value}
+
+
+def _run_value(body: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: named[name] for name in _OF_RUNS if name in named}
+    kwargs = {name: each for name, each in body.items() if name not in (*_OF_RUNS, "metadata", "assistant_id")}
+    return {"thread_id": None, "run_id": None, "status": "pending", **known, "kwargs": kwargs}
+
+
+async def _assistant_at_work(services: Services, value: Mapping[str, Any]) -> UUID | None:
+    """The assistant of the run, or of the thread, that a request names. Looked up for handlers alone, whoever owns it."""
+    thread_id, run_id = str(value.get("thread_id")), str(value.get("run_id"))
+    try:
+        if value.get("run_id"):
+            return UUID((await services.persistence.records.get_run(None, thread_id, run_id)).request.assistant_id)
+        thread = await services.threads.get(None, thread_id, with_values=False)
+        return UUID(str(thread.metadata["assistant_id"]))
+    except (NotFoundError, KeyError, ValueError):
+        return None
+
+
+async def _run_of_cron(
+    action: str, body: Mapping[str, Any], value: Mapping[str, Any], services: Services
+) -> dict[str, Any] | None:
+    """What a cron will start, as the value of `threads.create_run`. None if a change stops it."""
+    assistant_id, thread_id = value.get("assistant_id"), value.get("thread_id")
+    if action == "update":
+        if body.get("enabled") is False:
+            return None
+        try:
+            cron = await services.crons.get(None, str(value.get("cron_id")))
+        except NotFoundError:
+            return None
+        assistant_id, thread_id = assistant_id or UUID(cron.assistant_id), _as_uuid(cron.thread_id) if cron.thread_id else None
+    run = {name: each for name, each in body.items() if name not in _OF_CRONS}
+    return {**_run_value(run, run), "metadata": dict(value["metadata"]), "thread_id": thread_id, "assistant_id": assistant_id}
 
 
 _NAMES = {"threadId": "thread_id", "checkpointId": "checkpoint_id"}

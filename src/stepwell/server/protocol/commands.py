@@ -22,10 +22,11 @@ Rule to keep: `input.respond` always names its interrupt by id, so that the answ
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from starlette.requests import HTTPConnection
 
 from stepwell.database.types import RequestKey
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, NotFoundError, ResumeError
@@ -33,7 +34,7 @@ from stepwell.runs.starting import RunOrder
 from stepwell.runs.streaming.modes import PROTOCOL
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
-from stepwell.server.policy import authorize
+from stepwell.server.policy import Ask, authorize, decided
 from stepwell.server.protocol.bodies import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
 from stepwell.server.schemas.config import RunConfig
 from stepwell.validation import describe_first_fault
@@ -64,6 +65,36 @@ async def carry_out(
         return {"type": "error", "id": command.id, "error": refused.code, "message": str(refused)}
     # The last event before this command: later events belong to the command.
     return {"type": "success", "id": command.id, "result": result, "meta": {"applied_through_seq": place}}
+
+
+async def permitted(connection: HTTPConnection, principal: Principal, thread_id: str, command: ThreadCommand) -> Principal:
+    """The principal of one command over a websocket: every command is decided about by itself."""
+    action = _METHODS[command.method][0] if command.method in _METHODS else "threads:read"
+    authorize(principal, action)
+
+    async def meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+        return await ask_about(principal, ask, thread_id, command.method, command.params)
+
+    return await decided(principal, action, connection, meaning)
+
+
+async def ask_about(principal: Principal, ask: Ask, thread_id: str, method: object, params: object) -> Principal:
+    """What a command means for a project's auth handlers. What is wrong with it is said when it is carried out."""
+    if not isinstance(method, str) or method not in _METHODS:
+        return principal
+    fields = {**(params if isinstance(params, Mapping) else {}), "thread_id": thread_id}
+    if method != "run.start":  # they go on with the thread's assistant
+        fields.pop("assistant_id", None)
+    return await ask(principal, _METHODS[method][0], fields)
+
+
+def refuse_disabled(connection: HTTPConnection, command: ThreadCommand) -> None:
+    """Refuse what the project has switched off: the routes that do the same do not exist."""
+    disabled: Collection[str] = getattr(connection.app.state, "disabled", ())
+    if command.method in _METHODS and (part := _METHODS[command.method][0].partition(":")[0]) in disabled:
+        raise InvalidRequestError(
+            f"'{command.method}' is switched off: the project's langgraph.json has 'http.disable_{part}'."
+        )
 
 
 class _Refused(Exception):

@@ -31,7 +31,7 @@ from stepwell.server.limits.receiving import Refused
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 from stepwell.server.protocol.bodies import EventsQuery, ThreadCommand
-from stepwell.server.protocol.commands import carry_out
+from stepwell.server.protocol.commands import carry_out, permitted, refuse_disabled
 from stepwell.server.protocol.following import find_beginning
 from stepwell.server.protocol.translation import translate
 from stepwell.server.schemas.fields import Body
@@ -119,7 +119,9 @@ class ThreadSocket:
         try:
             if handle := self._own_methods.get(command.method):
                 return {"type": "success", "id": command.id, "result": await handle(command.params or {})}
-            return await carry_out(self._services, self._principal, self._thread_id, command)
+            refuse_disabled(self._websocket, command)
+            principal = await permitted(self._websocket, self._principal, self._thread_id, command)
+            return await carry_out(self._services, principal, self._thread_id, command)
         except ValidationError as error:
             return _error(command.id, "invalid_argument", f"{describe_first_fault(error, under=('params',))}.")
         except StepwellError as error:

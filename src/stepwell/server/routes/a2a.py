@@ -10,9 +10,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC
 from email.utils import format_datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Request
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from stepwell.database.types import Assistant
@@ -20,7 +21,7 @@ from stepwell.errors import NotFoundError, StepwellError
 from stepwell.server.addresses import address_of
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
-from stepwell.server.policy import policy, stream_policy
+from stepwell.server.policy import Ask, policy, stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given
@@ -29,8 +30,21 @@ from stepwell.state.wire import encode
 
 router = APIRouter(tags=["A2A"])
 
-Caller = Annotated[Principal, Depends(stream_policy("runs:create"))]
+
+async def _meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    from stepwell.server.bridges.a2a import meanings
+
+    return await meanings.of_call(request, principal, ask, await cast("Request", request).body())
+
+
+async def _default_meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    named = request.query_params.get("assistant_id") or _first_graph(request.app.state.services)
+    return await ask(principal, "assistants:read", {"assistant_id": named})
+
+
+Caller = Annotated[Principal, Depends(stream_policy("runs:create", _meaning))]
 Reader = Annotated[Principal, Depends(policy("assistants:read"))]
+DefaultReader = Annotated[Principal, Depends(policy("assistants:read", _default_meaning))]
 _CARD = ".well-known/agent-card.json"
 _REQUEST = {
     "type": "object",
@@ -100,7 +114,9 @@ async def read_card(assistant_id: str, request: Request, principal: Reader, serv
 
 
 @router.get(f"/{_CARD}", include_in_schema=False)
-async def read_default_card(request: Request, principal: Reader, services: Given, assistant_id: str | None = None) -> Response:
+async def read_default_card(
+    request: Request, principal: DefaultReader, services: Given, assistant_id: str | None = None
+) -> Response:
     """The card of the assistant that the query names, or of the first graph that is served."""
     if assistant_id is None:
         assistant_id = _first_graph(services)

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from stepwell.server.login.principal import Principal
-from stepwell.server.policy import RoutePolicy, StreamPolicy, policy, stream_policy
+from stepwell.server.policy import Ask, RoutePolicy, StreamPolicy, ask_nothing, policy, stream_policy
 from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.sse import EventStream, PatientJson
@@ -30,16 +30,31 @@ class _CallPolicy(StreamPolicy):
 
     async def __call__(self, request: HTTPConnection) -> AsyncIterator[Principal]:
         if (await _message_of(cast("Request", request)) or {}).get("method") != "tools/call":
-            yield await RoutePolicy(self.action)(request)
+            yield await RoutePolicy(self.action, self.meaning)(request)
             return
         async with aclosing(cast("AsyncGenerator[Principal]", super().__call__(request))) as counted:
             async for principal in counted:
                 yield principal
 
 
-Caller = Annotated[Principal, Depends(_CallPolicy(policy("runs:create").action))]
-Reader = Annotated[Principal, Depends(stream_policy("runs:read"))]
-Leaver = Annotated[Principal, Depends(policy("runs:read"))]
+async def _meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    from stepwell.server.bridges.mcp import meanings
+
+    return await meanings.of_message(request, principal, ask, await _message_of(cast("Request", request)) or {})
+
+
+async def _place_meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    from stepwell.server.bridges.mcp.calls import read_place
+
+    if not (last := request.headers.get("last-event-id")):
+        return principal
+    place = read_place(last)
+    return await ask(principal, "runs:read", {"thread_id": place.thread_id, "run_id": place.run_id})
+
+
+Caller = Annotated[Principal, Depends(_CallPolicy(policy("runs:create").action, _meaning))]
+Reader = Annotated[Principal, Depends(stream_policy("runs:read", _place_meaning))]
+Leaver = Annotated[Principal, Depends(policy("runs:read", ask_nothing))]
 
 
 @router.post("/mcp", operation_id="mcp_post")

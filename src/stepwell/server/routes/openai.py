@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from pydantic import ValidationError
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from stepwell.errors import StepwellError
 from stepwell.server.bridges.openai.errors import NO_RETRY
 from stepwell.server.bridges.openai.requests import ChatRequest, chat_models, find_model, read_conversation
 from stepwell.server.login.principal import Principal
-from stepwell.server.policy import policy, stream_policy
+from stepwell.server.parts import Services
+from stepwell.server.policy import Ask, policy, sent_object, stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import json_response, run_headers
 from stepwell.server.routing import Given, JsonRoute
@@ -19,8 +23,27 @@ from stepwell.server.sse import EventStream, PatientJson
 
 router = APIRouter(include_in_schema=False, route_class=JsonRoute)
 
-Reader = Annotated[Principal, Depends(policy("assistants:read"))]
-Creator = Annotated[Principal, Depends(stream_policy("runs:create"))]
+
+async def _meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    """A run of the assistant that the model's name means; or of the one whose question the last message answers."""
+    services: Services = request.app.state.services
+    principal = await ask(principal, "assistants:search")
+    try:
+        body = ChatRequest.model_validate(await sent_object(request))
+        conversation = await read_conversation(services, principal, body, request.headers)
+    except (ValidationError, StepwellError):  # the route says what is wrong
+        return principal
+    thread_id, given = conversation.thread_id, {"messages": list(conversation.messages)}
+    fields = {"assistant_id": conversation.assistant_id, "thread_id": thread_id, "input": given}
+    principal = await ask(principal, "runs:create", fields)
+    asking = thread_id or conversation.waiting_id
+    if asking and await services.persistence.open_interrupts(principal.owner, asking):
+        principal = await ask(principal, "runs:create", {"thread_id": asking, "command": {"resume": conversation.last}})
+    return principal
+
+
+Reader = Annotated[Principal, Depends(policy("assistants:search"))]
+Creator = Annotated[Principal, Depends(stream_policy("runs:create", _meaning))]
 
 
 @router.get("/v1/models", operation_id="openai_list_models")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, WebSocket
+from fastapi import APIRouter, Depends, Request, WebSocket
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from stepwell.server.login.principal import Principal
-from stepwell.server.policy import policy, stream_policy
+from stepwell.server.policy import Ask, policy, sent_object, stream_policy
 from stepwell.server.problems import problem
 from stepwell.server.protocol.bodies import CommandResponse, EventsQuery, ThreadCommand
-from stepwell.server.protocol.commands import carry_out
+from stepwell.server.protocol.commands import ask_about, carry_out, refuse_disabled
 from stepwell.server.protocol.following import find_beginning, protocol_frames
 from stepwell.server.protocol.socket import ThreadSocket
 from stepwell.server.request_keys import OnceKey
@@ -22,7 +23,13 @@ from stepwell.server.sse import EventStream
 
 router = APIRouter(tags=["Thread streams"], route_class=JsonRoute)
 
-Creator = Annotated[Principal, Depends(policy("runs:create"))]
+
+async def _meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    sent = await sent_object(request)
+    return await ask_about(principal, ask, request.path_params["thread_id"], sent.get("method"), sent.get("params"))
+
+
+Creator = Annotated[Principal, Depends(policy("runs:create", _meaning))]
 Reader = Annotated[Principal, Depends(policy("threads:read"))]
 StreamReader = Annotated[Principal, Depends(stream_policy("threads:read"))]
 
@@ -35,7 +42,10 @@ _A_SOCKET: dict[int | str, dict[str, Any]] = {426: {"description": "A websocket 
     summary="Send a command to a thread: start a run, answer an interrupt, read or fork its state",
     responses={200: {"model": CommandResponse}},
 )
-async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given, key: OnceKey) -> Response:
+async def send_command(
+    thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given, key: OnceKey, request: Request
+) -> Response:
+    refuse_disabled(request, body)
     return json_response(await carry_out(services, principal, thread_id, body, key.of(principal)))
 
 

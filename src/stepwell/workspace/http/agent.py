@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError, NotFoundError
 from stepwell.server.login.principal import Principal
-from stepwell.server.policy import stream_policy
+from stepwell.server.policy import Ask, sent_object, stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, stream_run
 from stepwell.server.routing import Given, JsonRoute
@@ -21,9 +22,15 @@ from stepwell.workspace.http.agent_schemas import AgentQuestion, agent_order_of
 
 router = APIRouter(tags=["Workspace"], route_class=JsonRoute)
 
-Creator = Annotated[Principal, Depends(stream_policy("runs:create"))]
-
 ASSISTANT = "workspace"
+
+
+async def _meaning(request: HTTPConnection, principal: Principal, ask: Ask) -> Principal:
+    body = await sent_object(request)
+    return await ask(principal, "runs:create", {**body, "assistant_id": body.get("assistant_id") or ASSISTANT})
+
+
+Creator = Annotated[Principal, Depends(stream_policy("runs:create", _meaning))]
 
 
 @router.post("/api/agent", operation_id="ask_agent", summary="Ask the workspace's agent and stream its events", responses=SSE)
