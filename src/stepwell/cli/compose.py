@@ -32,6 +32,7 @@ from stepwell.research.evidence.policy.file import load_policy
 from stepwell.runs.crons.scheduler import CronScheduler
 from stepwell.runs.engine import MOST_AT_ONCE
 from stepwell.runs.graphs.langgraph_json import LanggraphProject, read_langgraph_json
+from stepwell.runs.graphs.project.http import ProjectHttp
 from stepwell.runs.graphs.project.store import make_index
 from stepwell.runs.graphs.project.webhooks import fill_headers
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -76,6 +77,10 @@ class Graphs:
     @property
     def ours(self) -> bool:
         return self.project is None
+
+    @property
+    def http(self) -> ProjectHttp:
+        return self.project.http if self.project is not None else ProjectHttp()
 
 
 def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graphs:

@@ -143,7 +143,9 @@ async def _serve(
     from stepwell.server.listening import listen, local_url_of, network_urls_of
 
     def tell() -> None:
-        address, others = local_url_of(bound, server_settings.host), network_urls_of(bound, server_settings.host)
+        prefix = served.http.mount_prefix
+        address = local_url_of(bound, server_settings.host) + prefix
+        others = [url + prefix for url in network_urls_of(bound, server_settings.host)]
         _say("\n".join(first_screen(address, others, settings, server_settings, served, database)))
 
     asyncio.get_running_loop().set_default_executor(NodeThreads())

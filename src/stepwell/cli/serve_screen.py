@@ -52,9 +52,11 @@ def first_screen(
         yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
     yield from _payments(settings, served)
     yield f"  users     {_users(server_settings, served)}"
-    yield f"  page      open {address} in a browser"
+    if served.http.has_page:
+        yield f"  page      open {address} in a browser"
     yield f"  talk      {spell_command('chat --url')} {address}"
-    yield f"  API       {address}/docs"
+    if "meta" not in served.http.disabled:
+        yield f"  API       {address}/docs"
     yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"
 
 

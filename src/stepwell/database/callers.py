@@ -16,7 +16,7 @@ user who created them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -159,6 +159,33 @@ def _operation(key: str, operator: object, operand: Any) -> Filter:
     if operator == "$contains":
         return Holds(key, tuple(operand) if isinstance(operand, list | tuple | set) else (operand,))
     raise InvalidRequestError(f"The filter on '{key}' uses '{operator}'. There are $eq and $contains.")
+
+
+def filter_to_json(found: Filter) -> list[Any]:
+    """A filter to store, where a caller's later work needs it."""
+    match found:
+        case Equals(key, value):
+            return ["equals", key, value]
+        case Holds(key, values):
+            return ["holds", key, list(values)]
+        case Every(parts):
+            return ["every", *map(filter_to_json, parts)]
+        case Either(parts):
+            return ["either", *map(filter_to_json, parts)]
+
+
+def filter_from_json(stored: Sequence[Any]) -> Filter:
+    match stored:
+        case ["equals", key, value]:
+            return Equals(key, value)
+        case ["holds", key, values]:
+            return Holds(key, tuple(values))
+        case ["every", *parts]:
+            return Every(tuple(map(filter_from_json, parts)))
+        case ["either", *parts]:
+            return Either(tuple(map(filter_from_json, parts)))
+        case _:
+            raise ValueError("not a stored filter")
 
 
 def _count(found: Filter) -> int:

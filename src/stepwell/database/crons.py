@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
-from stepwell.database.callers import filter_of
+from stepwell.database.callers import Caller, filter_from_json, filter_of, filter_to_json
 from stepwell.database.database import SqlDatabase
 from stepwell.database.records import request_keys
 from stepwell.database.records.searching import Clause, Order, all_of, contains, matches, order_by, owned_by, personal
@@ -33,6 +33,7 @@ SlotState = Literal["fired", "missed", "refused"]
 KEPT_SLOTS = 1000
 """How many rows about its slots a cron keeps. Older ones are deleted; their slots stay settled."""
 _LAST = 9e15
+_NOTE_SLOT = "INSERT INTO cron_slots (cron_id, slot, state, last_slot, run_id, thread_id, note, noted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _ORDER: Order = {
     "cron_id": "cron_id",
     "assistant_id": "assistant_id",
@@ -54,6 +55,17 @@ class CronAccess:
     grants: Grants = field(default_factory=Grants)
     user: Json | None = None
     """What a project's `authenticate` returned, for the graphs of its runs."""
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    """Which threads and assistants handlers let the owner use then, by resource, as stored by `filter_to_json`."""
+
+    @classmethod
+    def of(cls, owner: str, via: str, key_id: str | None, grants: Grants) -> CronAccess:
+        if not isinstance(owner, Caller):
+            return cls(via, key_id, grants)
+        found = {
+            name: filter_to_json(each) for name in ("threads", "assistants") if (each := filter_of(owner, name)) is not None
+        }
+        return cls(via, key_id, grants, None if owner.user is None else dict(owner.user), found)
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,14 @@ class Cron:
     next_run: datetime | None = None
     ended_because: str | None = None
     revision: int = 0
+
+    @property
+    def caller(self) -> str:
+        """Whoever the cron's runs are started for: its owner, with what handlers decided when the cron was made."""
+        if not self.access.user and not self.access.filters:
+            return self.owner
+        filters = {name: filter_from_json(stored) for name, stored in self.access.filters.items()}
+        return Caller(self.owner, user=self.access.user, threads=filters.get("threads"), assistants=filters.get("assistants"))
 
 
 @dataclass(frozen=True)
@@ -125,7 +145,7 @@ class CronTable:
                 return _from_row(row)
             _require_room(connection, cron.owner, max_per_owner)
             if cron.thread_id is not None:
-                _require_thread(connection, cron.owner, cron.thread_id)
+                _require_thread(connection, cron.caller, cron.thread_id)
             names = ", ".join(values := _columns(cron))
             marks = ", ".join(f":{name}" for name in values)
             connection.execute(f"INSERT INTO crons ({names}) VALUES ({marks})", values)  # noqa: S608 - names of ours
@@ -143,13 +163,27 @@ class CronTable:
             raise _missing(cron_id)
         return _from_row(row)
 
-    async def change(self, before: Cron, after: Cron) -> bool:
-        """Store a cron in place of the one that was read. Returns whether nobody has changed it meanwhile."""
+    async def change(self, before: Cron, after: Cron, missed: CronSlot | None = None) -> bool:
+        """Store a cron in place of the one that was read. Returns whether nobody has changed it meanwhile. If `since` becomes earlier,
+        what was noted about later slots is forgotten: they have yet to come."""
         values = _columns(after)
         sets = ", ".join(f"{name} = :{name}" for name in values if name not in ("cron_id", "revision"))
         sql = f"UPDATE crons SET {sets}, revision = revision + 1 WHERE cron_id = :cron_id AND revision = :revision"  # noqa: S608 - ours
         bound = {**values, "revision": before.revision}
-        done = await self._database.write(lambda connection: connection.execute(sql, bound).rowcount > 0)
+
+        def work(connection: Connection) -> bool:
+            if not connection.execute(sql, bound).rowcount:
+                return False
+            if after.since < before.since:
+                late = (after.cron_id, since := to_time(after.since))
+                connection.execute("DELETE FROM cron_slots WHERE cron_id = ? AND slot > ?", late)
+                shorten = "UPDATE cron_slots SET last_slot = ? WHERE cron_id = ? AND last_slot > ?"
+                connection.execute(shorten, (since, *late))
+            if missed is not None:
+                connection.execute(_NOTE_SLOT, _slot_columns(after, missed))
+            return True
+
+        done = await self._database.write(work)
         self.changed.set()
         return done
 
@@ -192,6 +226,12 @@ class CronTable:
         )
         return None if row[0] is None else from_time(row[0])
 
+    async def ahead(self, moment: datetime) -> list[Cron]:
+        """Crons with a slot after this moment that is settled already."""
+        sql, bound = "SELECT * FROM crons WHERE since > ?", (to_time(moment),)
+        rows = await self._database.read(lambda connection: connection.execute(sql, bound).fetchall())
+        return [_from_row(row) for row in rows]
+
     async def due(self, now: datetime, limit: int) -> list[Cron]:
         """Crons with a slot up to now."""
         bound = (to_time(now), limit)
@@ -222,10 +262,7 @@ def settling(
         )
         if not mine.rowcount:
             return False
-        connection.executemany(
-            "INSERT INTO cron_slots (cron_id, slot, state, last_slot, run_id, thread_id, note, noted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [_slot_columns(cron, slot) for slot in settled],
-        )
+        connection.executemany(_NOTE_SLOT, [_slot_columns(cron, slot) for slot in settled])
         oldest = connection.execute(kept, (cron.cron_id, KEPT_SLOTS - 1)).fetchone()
         if oldest is not None:
             connection.execute("DELETE FROM cron_slots WHERE cron_id = ? AND slot < ?", (cron.cron_id, oldest["slot"]))

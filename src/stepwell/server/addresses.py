@@ -1,8 +1,12 @@
-"""How hosts are spelled, and which paths need no sign-in."""
+"""How hosts are spelled, which paths need no sign-in, and where a request is below a prefix."""
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from starlette.requests import HTTPConnection
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 """Names of this machine in a URL or a `Host` header."""
@@ -15,6 +19,19 @@ PUBLIC_PATHS = frozenset(
     {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
 )
 """Paths that are served without sign-in; they show no user's data."""
+
+
+def path_of(scope: MutableMapping[str, Any]) -> str:
+    """The path that a request asks for, without the prefix below which everything is served (`http.mount_prefix`)."""
+    return str(scope["path"]).removeprefix(scope.get("root_path") or "") or "/"
+
+
+def address_of(request: HTTPConnection, public_url: str | None) -> str:
+    """The address of this server, as others reach it, with the prefix and without a slash at the end."""
+    if public_url is None:
+        return str(request.base_url).rstrip("/")
+    prefix = str(request.scope.get("root_path") or "")
+    return public_url if public_url.endswith(prefix) else public_url + prefix
 
 
 def read_network(text: str) -> IPv4Network | IPv6Network:

@@ -117,13 +117,13 @@ def create_app(
     theirs = [Middleware(ProjectRoutes, project=project, new_id=services.new_id)] if project.app is not None else []
     page_layer = Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who, hosts=hosts)
     layers = [
-        *([Middleware(MountPrefix, prefix=http.mount_prefix)] if http.mount_prefix else []),
         Middleware(RequestLog, new_id=services.new_id, headers=http.logging_headers),
+        *([Middleware(MountPrefix, prefix=http.mount_prefix)] if http.mount_prefix else []),
         Middleware(OpenAiErrors),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings, http.cors, theirs),
-        *([] if "ui" in http.disabled else [page_layer]),
+        *([page_layer] if http.has_page else []),
     ]
     app = FastAPI(
         title="Stepwell",
@@ -137,7 +137,8 @@ def create_app(
     app.state.services = services
     app.state.asks_who = settings.asks_who
     app.state.configurable_headers = http.configurable_headers
-    install_sign_in(app, settings, services.persistence.access, services.clock, counts=services.persistence.counts)
+    access, clock, counts = services.persistence.access, services.clock, services.persistence.counts
+    install_sign_in(app, settings, access, clock, counts=counts, forms=not http.mount_prefix)
     app.state.disabled = http.disabled
     install_auth(app, project)
     for router in (*ROUTERS, *product_routers()):
@@ -174,9 +175,10 @@ def install_sign_in(
     *,
     counts: SharedCounts | None = None,
     random_bytes: RandomBytes = secrets.token_bytes,
+    forms: bool = True,
 ) -> None:
     """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the sign-in routes.
-    `counts` are shared by all servers if there are several."""
+    `counts` are shared by all servers if there are several; without `forms`, browsers cannot sign in."""
     counts = counts or ProcessCounts(clock)
     tokens, oidc = (
         _open_identity_provider(settings.jwt, settings.oidc, records, clock, random_bytes) if settings.jwt else (None, None)
@@ -185,7 +187,8 @@ def install_sign_in(
     app.state.authenticator = authenticator
     app.state.open_streams = OpenStreams(settings.max_streams_per_owner, counts)
     app.state.sign_in_ways = ["key", "provider"] if oidc else ["key"]
-    app.include_router(login_router(LoginRoutes(settings, authenticator, records, oidc, clock, random_bytes)))
+    if forms:
+        app.include_router(login_router(LoginRoutes(settings, authenticator, records, oidc, clock, random_bytes)))
 
 
 def _open_identity_provider(

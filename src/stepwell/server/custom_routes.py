@@ -28,9 +28,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.runs.graphs.sources import describe_error
 from stepwell.runs.run_config import RunUser
-from stepwell.server.addresses import PUBLIC_PATHS
+from stepwell.server.addresses import PUBLIC_PATHS, path_of
 from stepwell.server.page.serving import is_address
-from stepwell.server.problems import UnexpectedErrors, problem_of
+from stepwell.server.problems import UnexpectedErrors, problem, problem_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -52,7 +52,7 @@ class ProjectRoutes:
         self._http = project.http
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or scope["path"] in KEPT:
+        if scope["type"] == "lifespan" or path_of(scope) in KEPT:
             await self._ours(scope, receive, send)
             return
         scope["stepwell.app"] = scope["app"]
@@ -134,7 +134,8 @@ class AskWho:
     def _asks(self, scope: Scope) -> bool:
         if _is_theirs(scope, self._routes):
             return self._theirs
-        return self._ours and scope["path"] not in PUBLIC_PATHS and not is_address(scope["path"]) and "." not in scope["path"]
+        path = path_of(scope)
+        return self._ours and path not in PUBLIC_PATHS and not is_address(path) and "." not in path
 
 
 async def _identify(scope: Scope) -> None:
@@ -173,10 +174,15 @@ class MountPrefix:
         self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan" and scope["path"] not in ("/ok", "/ready", "/metrics"):
-            path = str(scope["path"])
-            inside = path == self._prefix or path.startswith(f"{self._prefix}/")
-            # A path that nothing serves: the usual sentence says so.
-            shown = (path.removeprefix(self._prefix) or "/") if inside else f"/outside{self._prefix}"
-            scope = {**scope, "path": shown, "raw_path": shown.encode()}
+        if scope["type"] == "lifespan" or scope["path"] in ("/ok", "/ready", "/metrics"):
+            await self._app(scope, receive, send)
+            return
+        path = str(scope["path"])
+        if path != self._prefix and not path.startswith(f"{self._prefix}/"):
+            detail = f"Nothing is served at '{path}'. On this server everything is below '{self._prefix}'."
+            await problem(404, "not-found", "Not Found", detail)(scope, receive, send)
+            return
+        scope["root_path"] = self._prefix  # the path keeps the prefix, as ASGI wants it; `path_of` is without
+        if path == self._prefix:
+            scope["path"] = f"{path}/"
         await self._app(scope, receive, send)

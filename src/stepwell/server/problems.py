@@ -29,6 +29,7 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell import errors
+from stepwell.server.addresses import path_of
 from stepwell.validation import name_place, reason_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -140,18 +141,22 @@ def _for_http(request: Request, error: Exception) -> Response:
     """Starlette's own errors: unknown path, wrong method."""
     error = cast("HTTPException", error)
     status = HTTPStatus(error.status_code)
-    listed = " /openapi.json lists all routes." if getattr(request.app, "openapi_url", None) else ""
     details = {
-        404: f"Nothing is served at '{request.url.path}'.{listed}",
+        404: f"Nothing is served at '{request.url.path}'.{_where_routes_are(request)}",
         405: f"'{request.url.path}' does not accept {request.method}.",
     }
     plain = error.detail == status.phrase
     detail = details.get(error.status_code, error.detail) if plain else error.detail
     headers = {**(error.headers or {})}
     if status == HTTPStatus.METHOD_NOT_ALLOWED:  # Starlette names the methods of one route; a path may have several routes
-        headers["Allow"] = ", ".join(methods_at(request.app, request.url.path))
+        headers["Allow"] = ", ".join(methods_at(request.app, path_of(request.scope)))
     name = status.phrase.lower().replace(" ", "-")
     return problem(error.status_code, name, status.phrase, detail, headers=headers)
+
+
+def _where_routes_are(request: Request) -> str:
+    listed: str | None = request.app.openapi_url  # None if the project disables it
+    return f" {request.scope.get('root_path') or ''}{listed} lists all routes." if listed else ""
 
 
 def methods_at(app: FastAPI, path: str) -> list[str]:

@@ -147,7 +147,7 @@ class CronConformance:
             for cron in (nightly, hourly):
                 await scheduled.crons.change(OWNER, cron.cron_id, CronChange(schedule=cron.schedule), CronAccess())
             await scheduled.step_until(day + timedelta(days=2), timedelta(minutes=10))
-        at_night = [f"{slot.slot:%d.%m. %H:%M}" for slot in await scheduled.slots(nightly)]
+        at_night = [f"{slot.slot:%d.%m. %H:%M}" for slot in await scheduled.slots(nightly) if slot.state == "fired"]
         assert at_night == ["28.03. 01:30", "29.03. 01:00", "24.10. 00:30", "25.10. 00:30"]
         by_day = Counter(slot.slot.date().isoformat() for slot in await scheduled.slots(hourly) if slot.state == "fired")
         assert by_day == {
@@ -158,7 +158,9 @@ class CronConformance:
             "2026-10-25": 24,
             "2026-10-26": 1,
         }
-        assert {slot.state for slot in [*await scheduled.slots(nightly), *await scheduled.slots(hourly)]} == {"fired"}
+        others = [slot for cron in (nightly, hourly) for slot in await scheduled.slots(cron) if slot.state != "fired"]
+        assert len(others) == 4
+        assert {slot.note for slot in others} == {"The cron was changed before this slot's run could start."}
 
     async def test_two_servers_start_one_run_per_slot(self, scheduled: Scheduled) -> None:
         crons = [await scheduled.make("* * * * *") for _ in range(5)]
@@ -185,7 +187,7 @@ class CronConformance:
         (due,) = await scheduled.table.due(scheduled.clock.now(), 10)
         await scheduled.crons.change(OWNER, cron.cron_id, CronChange(enabled=False), CronAccess())
         assert not await scheduled.scheduler()._settle(due)
-        assert await scheduled.slots(cron) == []
+        assert [slot.state for slot in await scheduled.slots(cron)] == ["missed"]
 
     async def test_a_schedule_that_was_changed_does_not_fire_what_is_over(self, scheduled: Scheduled) -> None:
         cron = await scheduled.make("0 0 1 6 *")
@@ -194,6 +196,39 @@ class CronConformance:
         assert await scheduled.scheduler().step() == 0
         scheduled.clock.moment += timedelta(hours=1)
         assert await scheduled.scheduler().step() == 1
+
+    async def test_a_clock_that_was_ahead_does_not_silence_a_cron(self, scheduled: Scheduled) -> None:
+        cron, idle = await scheduled.make("0 * * * *"), await scheduled.make("0 * * * *")
+        await scheduled.crons.change(OWNER, idle.cron_id, CronChange(enabled=False), CronAccess())
+        await scheduled.step_until(START_AT + timedelta(hours=3), timedelta(minutes=20))
+        before = await scheduled.slots(cron)
+        scheduler = scheduled.scheduler()
+        scheduled.clock.moment += timedelta(days=365)
+        assert await scheduler.step() == 1
+        scheduled.clock.moment -= timedelta(days=365)
+        await scheduler.step()
+        assert await scheduled.slots(cron) == before, "slots that have yet to come are not settled"
+        assert await scheduled.step_until(START_AT + timedelta(hours=6), timedelta(minutes=20)) == 3
+
+    async def test_a_change_starts_over_from_now_after_the_clock_was_ahead(self, scheduled: Scheduled) -> None:
+        cron = await scheduled.make("0 * * * *")
+        scheduled.clock.moment += timedelta(days=365)
+        await scheduled.scheduler().step()
+        scheduled.clock.moment -= timedelta(days=365)
+        changed = await scheduled.crons.change(OWNER, cron.cron_id, CronChange(schedule="*/5 * * * *"), CronAccess())
+        assert changed.next_run is not None
+        assert changed.next_run <= scheduled.clock.moment + timedelta(minutes=5)
+        assert await scheduled.slots(cron) == []
+
+    async def test_slots_that_a_change_drops_are_recorded_as_missed(self, scheduled: Scheduled) -> None:
+        cron = await scheduled.make("0 * * * *")
+        scheduled.clock.moment = cron.next_run + timedelta(hours=2, seconds=1)
+        await scheduled.crons.change(OWNER, cron.cron_id, CronChange(enabled=False), CronAccess())
+        assert await scheduled.scheduler().step() == 0
+        (slot,) = await scheduled.slots(cron)
+        assert (slot.slot, slot.last_slot, slot.state) == (cron.next_run, cron.next_run + timedelta(hours=2), "missed")
+        await scheduled.crons.change(OWNER, cron.cron_id, CronChange(enabled=True), CronAccess())
+        assert len(await scheduled.slots(cron)) == 1
 
     async def test_an_owner_without_a_valid_key_ends_the_cron(self, scheduled: Scheduled) -> None:
         now = scheduled.clock.now()

@@ -111,6 +111,10 @@ async def test_crons_are_sorted_selected_and_paged(server: Server):
         ("timezone", "../etc/passwd", "There is no time zone"),
         ("timezone", "X" * 256, "100"),
         ("end_time", "2020-01-01T00:00:00Z", "is over"),
+        ("end_time", "9999-12-31T23:59:59-12:00", "between the years 1970 and 9900"),
+        ("end_time", "9999-12-31T23:59:59.999999Z", "between the years 1970 and 9900"),
+        ("end_time", "0001-01-01T00:00:00+14:00", "between the years 1970 and 9900"),
+        ("thread_id", str(uuid4()), "/threads/{thread_id}/runs/crons"),
         ("webhook", "ftp://example.com/hook", "http"),
         ("webhook", "javascript:alert(1)", "http"),
         ("on_run_completed", "create_new", "keep"),
@@ -127,6 +131,28 @@ async def test_a_wrong_field_is_named(shared_server: Server, field: str, value: 
     assert refused.status_code == 422, refused.text
     assert said in refused.text
     assert await shared_server.client.crons.count() == 0
+
+
+async def test_an_end_before_the_first_run_is_refused(server: Server):
+    soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    rare = f"0 0 1 {(datetime.now(UTC) + timedelta(days=90)).month} *"
+    refused = await server.http.post("/runs/crons", json={"assistant_id": "echo", "schedule": rare, "end_time": soon})
+    assert refused.status_code == 422
+    assert "so nothing would ever run" in refused.text
+    made = await server.client.crons.create("echo", schedule=rare)
+    path = f"/runs/crons/{made['cron_id']}"
+    assert (await server.http.patch(path, json={"end_time": soon})).status_code == 422
+    assert (await server.http.patch(path, json={"end_time": "9999-12-31T23:59:59-12:00"})).status_code == 422
+    assert (await server.http.get(path)).json() == made
+    often = await server.client.crons.create("echo", schedule="*/15 * * * *", end_time=datetime.fromisoformat(soon))
+    assert (await server.http.patch(f"/runs/crons/{often['cron_id']}", json={"schedule": rare})).status_code == 422
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("before", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00"])
+async def test_slots_before_an_impossible_time_are_refused(shared_server: Server, before: str):
+    refused = await shared_server.http.get(f"/runs/crons/{uuid4()}/slots", params={"before": before})
+    assert refused.status_code == 422, refused.text
 
 
 async def test_unknown_assistants_threads_and_crons_are_not_found(server: Server):

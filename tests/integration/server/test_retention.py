@@ -30,7 +30,14 @@ async def test_a_thread_shows_when_it_expires(server: Server):
     assert "ttl" not in await threads.get(made["thread_id"], include=["ttl"])
 
 
-@pytest.mark.parametrize("ttl", [0, -1, {"ttl": 0}, {"ttl": 10, "strategy": "archive"}, "60", {"ttl": 1e300}])
+@pytest.mark.parametrize("ttl", [0, -1, True, "60", 1e300, [60]])
+async def test_a_wrong_time_to_live_is_refused_with_what_would_be_right(server: Server, ttl: object):
+    refused = await server.http.post("/threads", json={"ttl": ttl})
+    assert refused.status_code == 422
+    assert "body.ttl: must be minutes, more than 0 and at most 52704000" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("ttl", [0, {"ttl": 0}, {"ttl": 10, "strategy": "archive"}, {"ttl": 1e300}, {"ttl": True}])
 async def test_a_wrong_time_to_live_is_refused(server: Server, ttl: object):
     assert (await server.http.post("/threads", json={"ttl": ttl})).status_code == 422
     thread_id = (await server.client.threads.create())["thread_id"]

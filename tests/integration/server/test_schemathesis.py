@@ -56,12 +56,13 @@ def api(served: Served) -> Any:
 
 @pytest.fixture(scope="module")
 def known(served: Served) -> dict[str, str]:
-    """A thread with a run and a state."""
+    """A thread with a run and a state, and a cron."""
     with httpx.Client(base_url=served.url, timeout=60) as http:
         thread = http.post("/threads", json={}).json()["thread_id"]
         run = http.post(f"/threads/{thread}/runs", json={"assistant_id": "echo", "input": HI}).json()["run_id"]
         http.get(f"/threads/{thread}/runs/{run}/join")
-        return {"thread_id": thread, "run_id": run, "assistant_id": "echo"}
+        cron = http.post("/runs/crons", json={"assistant_id": "echo", "schedule": "0 0 1 1 *"}).json()["cron_id"]
+        return {"thread_id": thread, "run_id": run, "assistant_id": "echo", "cron_id": cron}
 
 
 @pytest.mark.timeout(1800)

@@ -21,7 +21,7 @@ from stepwell.sql import Connection, Row
 
 RULE = "checkpointer.ttl"
 LOOK_AGAIN_S = 3600.0
-"""When to look again at a thread that has expired and is needed."""
+"""When to look again at a thread that has expired and is needed, at the latest: one that lives shorter is looked at sooner."""
 _AT_ONCE = 100
 
 _OWN = """
@@ -87,7 +87,7 @@ def own_ttls_due(connection: Connection, now: float) -> list[Expired]:
                 connection, row["thread_id"], now + row["minutes"] * 60
             )  # however soon it is used, it does not expire before
         else:
-            _look_at(connection, row["thread_id"], now + LOOK_AGAIN_S)
+            _look_at(connection, row["thread_id"], now + min(row["minutes"] * 60, LOOK_AGAIN_S))
             if not is_needed(connection, row["thread_id"], row["strategy"]):
                 expired.append(_expired(row, row["strategy"]))
     return expired

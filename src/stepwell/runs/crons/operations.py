@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from stepwell.clock import Clock
@@ -16,13 +16,15 @@ from stepwell.database.callers import stamped
 from stepwell.database.crons import Cron, CronAccess, CronFilter, CronSlot, CronTable
 from stepwell.database.records.types import Page
 from stepwell.database.types import RequestKey, RunFields
-from stepwell.errors import InvalidRequestError, ThreadBusyError
+from stepwell.errors import AccessError, InvalidRequestError, ThreadBusyError
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.crons.schedule import parse_schedule
+from stepwell.runs.crons.schedule import Schedule, parse_schedule
 from stepwell.runs.engine import Engine
 from stepwell.runs.starting import RunOrder
 
 MAX_CRONS_PER_OWNER = 1000
+CLOCK_ERROR = timedelta(hours=1)
+"""A clock that is further ahead of now than this was wrong."""
 _ATTEMPTS = 10
 _STORED = (*(each.name for each in fields(RunFields)), "multitask_strategy", "on_completion")
 """The fields of a `RunOrder` that a cron has."""
@@ -60,6 +62,12 @@ class CronChange:
     metadata: Mapping[str, Any] | None = None
     """Merged into the metadata, key by key."""
 
+    @property
+    def concerns_runs(self) -> bool:
+        """Whether it changes what runs do or when they start, or starts some again. Disabling a cron and its metadata do not."""
+        times = self.schedule or self.timezone or not isinstance(self.end_time, Unchanged)
+        return bool(self.order or times or self.enabled)
+
 
 class Crons:
     """Creates, finds, changes and deletes crons."""
@@ -77,6 +85,7 @@ class Crons:
         now = self._clock.now()
         schedule = parse_schedule(wanted.schedule, wanted.timezone)
         end = _check_end(wanted.end_time, now)
+        first = _first_run(schedule, now, end)
         assistant = await self._engine.check_order(owner, wanted.order)
         cron = Cron(
             cron_id=self._new_id(),
@@ -91,7 +100,7 @@ class Crons:
             metadata=stamped(owner, wanted.metadata),
             access=access,
             since=now,
-            next_run=schedule.next_after(now, end) if wanted.enabled else None,
+            next_run=first if wanted.enabled else None,
             created_at=now,
             updated_at=now,
         )
@@ -101,16 +110,22 @@ class Crons:
         return await self._table.get(owner, cron_id)
 
     async def change(self, owner: str, cron_id: str, wanted: CronChange, access: CronAccess) -> Cron:
-        """Change a cron. Its runs may use what `access` allows from now on. A change of its times, or enabling it again, starts over: slots
+        """Change a cron. Its runs may use what `access` allows from now on. A user whom handlers let see another's cron can stop it, but
+        not decide what runs in that user's name. A change of its times, or enabling it again, starts over: slots
         before now are not made up for."""
         for _ in range(_ATTEMPTS):
             before = await self._table.get(owner, cron_id)
             after = await self._changed(owner, before, wanted, access)
-            if await self._table.change(before, after):
+            if await self._table.change(before, after, _dropped(before, after)):
                 return replace(after, revision=before.revision + 1)
         raise ThreadBusyError(f"Cron '{cron_id}' is being changed by others. Try again in a moment.")
 
     async def _changed(self, owner: str, before: Cron, wanted: CronChange, access: CronAccess) -> Cron:
+        if wanted.concerns_runs and before.owner != str(owner):
+            raise AccessError(
+                f"The runs of cron '{before.cron_id}' are started for '{before.owner}', so only they can change what they do and when. "
+                "You can disable the cron (enabled: false), delete it, or create your own."
+            )
         now = self._clock.now()
         end = before.end_time if isinstance(wanted.end_time, Unchanged) else _check_end(wanted.end_time, now)
         after = replace(
@@ -121,16 +136,16 @@ class Crons:
             enabled=before.enabled if wanted.enabled is None else wanted.enabled,
             order={**before.order, **wanted.order},
             metadata={**before.metadata, **stamped(owner, wanted.metadata)},
-            # A change by another user, whom handlers allow it, does not let the owner's runs use what that user may use.
-            access=access if before.owner == str(owner) else before.access,
+            access=access if wanted.concerns_runs else before.access,
             updated_at=now,
         )
         if wanted.order:
-            await self._engine.check_order(before.owner, order_of(after))
+            await self._engine.check_order(owner, order_of(after))
         schedule = parse_schedule(after.schedule, after.timezone)
         starts_over = wanted.schedule or wanted.timezone or (after.enabled and not before.enabled)
-        since = max(before.since, now) if starts_over else before.since
-        next_run = schedule.next_after(since, end) if after.enabled else None
+        since = _start_over(before, now) if starts_over or not after.enabled else before.since
+        names_times = starts_over or not isinstance(wanted.end_time, Unchanged)
+        next_run = (_first_run if names_times else Schedule.next_after)(schedule, since, end) if after.enabled else None
         return replace(after, since=since, next_run=next_run, ended_because=None if after.enabled else before.ended_because)
 
     async def delete(self, owner: str | None, cron_id: str) -> None:
@@ -184,6 +199,37 @@ def on_run_completed(cron: Cron) -> Literal["delete", "keep"] | None:
     if cron.thread_id:
         return None
     return "keep" if cron.order.get("on_completion") == "keep" else "delete"
+
+
+def _start_over(cron: Cron, now: datetime) -> datetime:
+    """Up to when slots are settled, if none before now is to start a run. The clocks of servers may differ a little; if slots are settled
+    that are far from now, the clock was wrong."""
+    return now if cron.since > now + CLOCK_ERROR else max(cron.since, now)
+
+
+def _dropped(before: Cron, after: Cron) -> CronSlot | None:
+    """The slots that were due, if a change settles them before their run could start."""
+    first, now = before.next_run, after.since
+    if first is None or first > now or before.since >= now:
+        return None
+    try:
+        slots, _ = parse_schedule(before.schedule, before.timezone).newest_between(
+            before.since, min(now, before.end_time or now), 1
+        )
+    except InvalidRequestError:  # the machine no longer knows the time zone
+        slots = []
+    last = slots[-1] if slots and slots[-1] > first else None
+    return CronSlot(first, "missed", now, last, note="The cron was changed before this slot's run could start.")
+
+
+def _first_run(schedule: Schedule, since: datetime, end: datetime | None) -> datetime | None:
+    first = schedule.next_after(since, end)
+    if first is None and end is not None and (later := schedule.next_after(since)):
+        raise InvalidRequestError(
+            f"The schedule '{schedule.expression}' comes next at {later.isoformat()}, and end_time is {end.isoformat()}, so nothing would "
+            "ever run. Give a later end_time, or leave it out."
+        )
+    return first
 
 
 def _check_end(end: datetime | None, now: datetime) -> datetime | None:

@@ -15,19 +15,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
 from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
-from stepwell.database.callers import Caller
 from stepwell.database.crons import Cron, CronSlot, CronTable, settling
 from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.types import Run
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StepwellError
-from stepwell.runs.crons.operations import order_of
+from stepwell.runs.crons.operations import CLOCK_ERROR, order_of
 from stepwell.runs.crons.schedule import parse_schedule
 from stepwell.runs.engine import Engine
 from stepwell.sql import Connection
@@ -79,6 +78,8 @@ class CronScheduler:
         self._leads = leads
         self._supervisor = supervisor or Supervisor()
         self._task: asyncio.Task[None] | None = None
+        self._seen: datetime | None = None
+        """The time of the last look."""
 
     async def __aenter__(self) -> Self:
         self._task = self._supervisor.start("scheduled runs", self._work)
@@ -97,7 +98,7 @@ class CronScheduler:
                 continue
             self._table.changed.clear()
             upcoming = await self._table.next_due()
-            if upcoming is not None and upcoming <= self._clock.now():
+            if upcoming is not None and (upcoming <= self._clock.now() or self._clock_was_ahead()):
                 await self.step()
                 upcoming = await self._table.next_due()
             duty.succeeded()
@@ -106,6 +107,8 @@ class CronScheduler:
     async def _sleep_until(self, upcoming: datetime | None) -> None:
         """Sleep until a slot is due, a cron changes or another process takes over. Asks the database nothing."""
         while self._leads():
+            if upcoming is not None and self._clock_was_ahead():
+                return
             left_s = _LOOK_S if upcoming is None else (upcoming - self._clock.now()).total_seconds()
             if left_s <= 0:
                 return
@@ -118,11 +121,31 @@ class CronScheduler:
 
     async def step(self) -> int:
         """Settle all slots that are due now. Returns how many runs were started."""
+        if self._clock_was_ahead():
+            await self._take_back()
+        self._seen = self._clock.now()
         started = 0
         while due := await self._table.due(self._clock.now(), _AT_ONCE):
             for cron in due:
                 started += await self._settle(cron)
         return started
+
+    def _clock_was_ahead(self) -> bool:
+        """Whether the clock has been set back since the last look. At the first look nobody knows, so it counts as that."""
+        return self._seen is None or self._clock.now() + CLOCK_ERROR < self._seen
+
+    async def _take_back(self) -> None:
+        """Let crons whose slots were settled by a clock that was far ahead go on from now."""
+        now = self._clock.now()
+        for cron in await self._table.ahead(now + CLOCK_ERROR):
+            logger.warning(
+                "slots of a cron were settled by a clock that was ahead; it goes on from now", extra={"cron_id": cron.cron_id}
+            )
+            try:
+                upcoming = parse_schedule(cron.schedule, cron.timezone).next_after(now, cron.end_time) if cron.enabled else None
+            except InvalidRequestError:  # the machine does not know the time zone: said when a slot is due
+                continue
+            await self._table.change(cron, replace(cron, since=now, next_run=upcoming))
 
     async def _settle(self, cron: Cron) -> bool:
         """Returns whether a run was started."""
@@ -164,8 +187,7 @@ class CronScheduler:
             return settling(cron, [*due.missed, fired], due.next_run)(connection)
 
         grants = await self._find_grants(cron, now)
-        owner = Caller(cron.owner, user=cron.access.user) if cron.access.user else cron.owner
-        return await self._engine.start_scheduled(owner, order_of(cron, slot), grants, claim) is not None
+        return await self._engine.start_scheduled(cron.caller, order_of(cron, slot), grants, claim) is not None
 
     async def _refuse(self, cron: Cron, due: _Due, reason: str) -> None:
         logger.warning("a scheduled run was refused: %s", reason, extra={"cron_id": cron.cron_id})

@@ -205,6 +205,11 @@ def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
         notes.append(
             f"'checkpointer.{others[0]}' in '{file}' is not honoured: checkpoints are stored in Stepwell's own database."
         )
+    http = content.get("http")
+    if isinstance(http, dict) and http.get("mount_prefix"):
+        notes.append(
+            f"below 'http.mount_prefix' in '{file}' the web page and its sign-in are not served: they need the root of an address."
+        )
     serde = _serde(content)
     if serde.get("pickle_fallback") or serde.get("allowed_msgpack_modules") is True:
         notes.append(f"'checkpointer.serde' in '{file}' asks to read back any class. Only listed classes are read back.")

@@ -98,8 +98,9 @@ async def _product_rows(thread_id: str, persistence: Persistence) -> AsyncIterat
 
 
 async def _cron(cron: Cron, persistence: Persistence) -> AsyncIterator[bytes]:
-    fields = asdict(cron)
-    yield _line("cron", **{**fields, "order": without_secrets(cron.order), "access": without_secrets(fields["access"])})
+    # What a project's `authenticate` returned may contain secrets under any name.
+    access = replace(cron.access, user=None)
+    yield _line("cron", **{**asdict(cron), "access": asdict(access), "order": without_secrets(cron.order)})
     for slot in await persistence.crons.slots(cron.owner, cron.cron_id, limit=KEPT_SLOTS):
         yield _line("cron_slot", cron_id=cron.cron_id, **asdict(slot))
 

@@ -67,6 +67,7 @@ RESOURCES: Mapping[str, tuple[Noun, str]] = {
     **{f"assistants:{verb}": ("assistants", verb) for verb in ("create", "read", "search", "update", "delete")},
     "assistants:write": ("assistants", "update"),
     **{f"crons:{verb}": ("crons", verb) for verb in ("create", "read", "search", "update", "delete")},
+    "crons:write": ("crons", "update"),
     "store:read": ("store", "get"),
     **{f"store:{verb}": ("store", "put") for verb in ("write", "create", "update")},
     "store:delete": ("store", "delete"),

@@ -21,7 +21,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell.errors import StepwellError
-from stepwell.server.addresses import PUBLIC_PATHS
+from stepwell.server.addresses import PUBLIC_PATHS, path_of
 from stepwell.server.limits.json_bounds import (
     may_be_over,
     may_hold_long_integer,
@@ -91,7 +91,7 @@ class BodyLimits:
             return
         try:
             body = await self._receiving.read(await _sender_of(scope), headers, receive)
-            await self._check(scope["path"], headers.get("content-type", ""), body)
+            await self._check(path_of(scope), headers.get("content-type", ""), body)
         except Refused as refusal:
             answer = problem(refusal.status, refusal.name, refusal.title, refusal.detail, headers=refusal.headers)
             await answer(scope, receive, send)
@@ -106,9 +106,9 @@ class BodyLimits:
             await self._app(scope, _replay(body, receive), send)
 
     def _is_upload(self, scope: Scope, headers: Headers) -> bool:
-        if wanted := self._upload_paths.get(scope["path"]):
+        if wanted := self._upload_paths.get(path_of(scope)):
             return headers.get("content-type", "").lower() == wanted
-        return scope.get("method") == "PUT" and str(scope["path"]).startswith(self._file_paths)
+        return scope.get("method") == "PUT" and path_of(scope).startswith(self._file_paths)
 
     async def _check(self, path: str, content_type: str, body: bytes) -> None:
         if not body:
@@ -155,7 +155,7 @@ class BodyChecks:
 async def _sender_of(scope: Scope) -> str:
     """The sender of a body, identified before we read any of it; `UNKNOWN` on public paths. The route's policy finds the principal in
     the request's state."""
-    if scope["path"] in PUBLIC_PATHS:
+    if path_of(scope) in PUBLIC_PATHS:
         return UNKNOWN
     authenticator: Identifies = scope["app"].state.authenticator
     if authenticator.needs_body:

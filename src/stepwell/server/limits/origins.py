@@ -25,7 +25,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stepwell.runs.graphs.project.http import ProjectCors
-from stepwell.server.addresses import LOCAL_HOSTS, PUBLIC_PATHS
+from stepwell.server.addresses import LOCAL_HOSTS, PUBLIC_PATHS, path_of
 from stepwell.server.page.serving import is_address
 from stepwell.server.problems import problem
 from stepwell.server.settings import ServerSettings
@@ -105,7 +105,7 @@ class ForeignOrigins:
 def _opens_page(scope: Scope, headers: Headers) -> bool:
     """Whether a person follows a link, from any site, to a public page: the web page or the sign-in form."""
     follows = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
-    return follows and scope.get("method") in SAFE_METHODS and (scope["path"] in PUBLIC_PATHS or is_address(scope["path"]))
+    return follows and scope.get("method") in SAFE_METHODS and (path_of(scope) in PUBLIC_PATHS or is_address(path_of(scope)))
 
 
 def from_own_page(headers: Mapping[str, str], public_url: str | None) -> bool:

@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from stepwell.clock import Clock
 from stepwell.database.keys_and_sessions import SIGN_IN_LASTS, AccessRecords, SignInSession
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError
+from stepwell.server.addresses import address_of
 from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token
 from stepwell.server.login.authentication import SESSION_COOKIE, Authenticator, client_address_of
 from stepwell.server.login.principal import Principal
@@ -136,7 +137,7 @@ class LoginRoutes:
         return request.url.scheme == "https" or (self._settings.public_url or "").startswith("https://")
 
     def _callback(self, request: Request) -> str:
-        return f"{self._settings.public_url or str(request.base_url).rstrip('/')}/login/callback"
+        return f"{address_of(request, self._settings.public_url)}/login/callback"
 
 
 def login_router(routes: LoginRoutes) -> APIRouter:

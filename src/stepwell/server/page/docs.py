@@ -21,7 +21,7 @@ def render_docs(document: dict[str, Any]) -> str:
     title = escape(f"{document['info']['title']} {document['info']['version']}")
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>{title}</title>"
-        f"<style>{_STYLE}</style><h1>{title}</h1><p>{about} <a href=/openapi.json>openapi.json</a></p>{sections}</html>"
+        f"<style>{_STYLE}</style><h1>{title}</h1><p>{about} <a href=openapi.json>openapi.json</a></p>{sections}</html>"
     )
 
 

@@ -23,13 +23,13 @@ _ASKS_WHO = (
 )
 
 
-def describe_front() -> dict[str, Any]:
+def describe_front(prefix: str = "") -> dict[str, Any]:
     return {
         "name": "Stepwell",
         "version": version("stepwell"),
         "about": "A server for durable agents, with the API of LangGraph's SDKs.",
-        "docs": "/docs",
-        "openapi": "/openapi.json",
+        "docs": f"{prefix}/docs",
+        "openapi": f"{prefix}/openapi.json",
         "health": "/ok",
     }
 

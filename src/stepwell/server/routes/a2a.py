@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from stepwell.database.types import Assistant
 from stepwell.errors import NotFoundError, StepwellError
+from stepwell.server.addresses import address_of
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 from stepwell.server.policy import Ask, policy, stream_policy
@@ -149,9 +150,8 @@ async def _card(assistant: Assistant, request: Request, services: Services, prin
 
     settings, owner = services.parts.settings, principal.owner
     fields = await services.registry.input_fields(assistant.graph_id, owner, services.persistence.store(owner))
-    address = settings.public_url or str(request.base_url)
     takes_messages = fields is None or "messages" in fields
-    return make_card(assistant, address.rstrip("/"), settings, takes_messages=takes_messages)
+    return make_card(assistant, address_of(request, settings.public_url), settings, takes_messages=takes_messages)
 
 
 async def _wait(call: Any, work: Any) -> bytes:

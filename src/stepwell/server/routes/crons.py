@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -27,7 +26,7 @@ from stepwell.server.schemas.crons import (
     cron_wire,
     slot_wire,
 )
-from stepwell.server.schemas.fields import Limit, PathUuid, ThreadId, pick
+from stepwell.server.schemas.fields import Limit, Moment, PathUuid, ThreadId, pick
 
 router = APIRouter(tags=["Crons"], route_class=JsonRoute)
 
@@ -37,7 +36,7 @@ Creator = Annotated[Principal, Depends(policy("crons:create"))]
 Updater = Annotated[Principal, Depends(policy("crons:update"))]
 Deleter = Annotated[Principal, Depends(policy("crons:delete"))]
 CronId = PathUuid
-Before = Annotated[datetime | None, Query(description="Only slots before this time")]
+Before = Annotated[Moment | None, Query(description="Only slots before this time")]
 
 
 @router.post(

@@ -89,6 +89,6 @@ async def get_docs(request: Request) -> Response:
 
 
 @router.get("/", include_in_schema=False)
-async def get_front() -> Response:
+async def get_front(request: Request) -> Response:
     """For programs; a browser gets the page (`page.serving`)."""
-    return json_response(describe_front())
+    return json_response(describe_front(request.scope.get("root_path") or ""))

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from stepwell.database.callers import Caller
 from stepwell.database.crons import Cron, CronAccess, CronFilter, CronSlot, SlotState
 from stepwell.database.types import Durability
 from stepwell.runs.crons.operations import UNCHANGED, CronChange, NewCron, on_run_completed, order_of
 from stepwell.secrets.values import without_secrets
 from stepwell.server.login.principal import Principal
 from stepwell.server.schemas.config import RunConfig
-from stepwell.server.schemas.fields import AssistantRef, Body, JsonObject, Limit, Offset, ResponseBody, SortOrder, Uuid
+from stepwell.server.schemas.fields import AssistantRef, Body, JsonObject, Limit, Moment, Offset, ResponseBody, SortOrder, Uuid
 from stepwell.server.schemas.runs import Nodes, RunCreate, StreamMode, run_order_of
 
 CronField = Literal[
@@ -38,7 +37,6 @@ TimeZone = Annotated[
         min_length=1, max_length=100, description="A time zone of the IANA database, such as `Europe/Berlin`; without it, UTC"
     ),
 ]
-Moment = Annotated[datetime, Field(strict=False)]
 WebhookUrl = Annotated[str, Field(min_length=1, max_length=65_536)]
 Strategy = Literal["reject", "rollback", "interrupt", "enqueue"]
 StreamModes = StreamMode | Annotated[list[StreamMode], Field(max_length=20)]
@@ -92,6 +90,16 @@ class CronCreate(ThreadCronCreate):
     on_run_completed: Literal["delete", "keep"] | None = Field(
         default=None, description="What happens to a run's thread when the run has ended; by default, it is deleted"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_thread(cls, given: Any) -> Any:
+        """Each run would have a thread of its own, which is not what the caller asked for."""
+        if isinstance(given, dict) and given.get("thread_id") is not None:
+            raise ValueError(
+                "thread_id: each run has a new thread here. For runs on one thread, use /threads/{thread_id}/runs/crons"
+            )
+        return given
 
 
 class CronPatch(_CronRun):
@@ -228,5 +236,4 @@ def slot_wire(slot: CronSlot) -> Mapping[str, Any]:
 def access_of(principal: Principal) -> CronAccess:
     """How the caller has signed in: an API key, or a session that was opened with one, can be looked up again when a run starts."""
     has_key = principal.via in ("api_key", "session") and bool(principal.credential_id)
-    user = principal.owner.user if isinstance(principal.owner, Caller) else None
-    return CronAccess(principal.via, principal.credential_id if has_key else None, principal.grants, user)
+    return CronAccess.of(principal.owner, principal.via, principal.credential_id if has_key else None, principal.grants)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -14,12 +15,20 @@ from pydantic.config import JsonDict
 UUID_PATTERN = "^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$"
 MAX_PAGE = 1000
 MAX_OFFSET = 2**31 - 1
+FIRST_YEAR, LAST_YEAR = 1970, 9900
 
 
 def _check_uuid(text: str) -> str:
     if re2.fullmatch(UUID_PATTERN, text) is None:
         raise ValueError("must be a UUID, such as 1ba54ac6-6d3c-4a59-9f0a-1c2e3d4f5a6b")
     return str(UUID(text))
+
+
+def _check_moment(moment: datetime) -> datetime:
+    """In UTC, if no offset is given. The years leave room for time zones, and for what a database makes of a moment."""
+    if not FIRST_YEAR <= moment.year < LAST_YEAR:
+        raise ValueError(f"must be between the years {FIRST_YEAR} and {LAST_YEAR}")
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _as_whole(number: Any) -> Any:
@@ -58,6 +67,9 @@ AssistantRef = Annotated[str, Field(min_length=1, max_length=256)]
 """An assistant's id, or the name of a graph for its default assistant."""
 
 PathAssistant = Annotated[str, Path(min_length=1, max_length=256)]
+
+Moment = Annotated[datetime, Field(strict=False), AfterValidator(_check_moment)]
+"""A time, given as ISO 8601; without an offset, in UTC."""
 
 JsonObject = dict[str, Any]
 Name = Annotated[str, Field(max_length=1024)]

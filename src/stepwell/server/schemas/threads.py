@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import re2
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from stepwell.database.records.types import ThreadFilter
 from stepwell.database.types import PendingInterrupt, Thread, ThreadStatus, ThreadTtl, TtlStrategy
@@ -19,7 +19,8 @@ ThreadField = Literal[
     "interrupts", "error",
 ]  # fmt: skip
 SortBy = Literal["thread_id", "status", "created_at", "updated_at", "state_updated_at"]
-TtlMinutes = Annotated[float, Field(gt=0, le=100 * 366 * 24 * 60, allow_inf_nan=False)]
+_LONGEST_TTL = 100 * 366 * 24 * 60
+TtlMinutes = Annotated[float, Field(gt=0, le=_LONGEST_TTL, allow_inf_nan=False)]
 ThreadInclude = Literal["ttl"]
 ExtractPath = Annotated[str, Field(min_length=1, max_length=512)]
 _STEP = re2.compile(r"\.?([^.\[\]]+)|\[(-?[0-9]{1,9})\]")
@@ -45,6 +46,19 @@ class Ttl(Body):
     ttl: TtlMinutes | None = Field(default=None, description="Minutes; null takes a thread's time to live away")
 
 
+def _check_ttl(given: Any) -> Any:
+    """Says what may be given, which the errors of two types would not."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if given is None or isinstance(given, dict | Ttl) or (is_number and 0 < given <= _LONGEST_TTL):
+        return given
+    raise ValueError(
+        f"must be minutes, more than 0 and at most {_LONGEST_TTL}, or an object with 'ttl' in minutes and 'strategy' (delete, keep_latest)"
+    )
+
+
+GivenTtl = Annotated[Ttl | TtlMinutes | None, BeforeValidator(_check_ttl)]
+
+
 def ttl_of(given: Ttl | float | None) -> ThreadTtl | None:
     """What a body says about a thread's time to live; None if it says nothing. A number is short for minutes."""
     if given is None:
@@ -58,12 +72,12 @@ class ThreadCreate(Body):
     if_exists: IfExists | None = None
     supersteps: Annotated[list[Superstep], Field(max_length=1000)] | None = None
     graph_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    ttl: Ttl | TtlMinutes | None = None
+    ttl: GivenTtl = None
 
 
 class ThreadPatch(Body):
     metadata: JsonObject | None = None
-    ttl: Ttl | TtlMinutes | None = None
+    ttl: GivenTtl = None
 
 
 class ThreadCount(Body):

@@ -40,7 +40,7 @@ def by_team() -> Auth:
 
     @auth.authenticate
     async def authenticate(authorization: str) -> Any:
-        return {"identity": authorization, "team": TEAMS[authorization], "api_token": "TOPSECRET"}
+        return {"identity": authorization, "team": TEAMS[authorization], "api_token": "TOPSECRET", "pin": "TOP-SECRET"}
 
     @auth.on
     async def own_team(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> Any:
@@ -75,6 +75,39 @@ async def test_a_team_shares_its_crons_and_no_other_sees_them(tmp_path: Path) ->
         assert (await ask(server, path, None, "rita", "DELETE")).status_code == 204
 
 
+async def test_nobody_decides_what_runs_in_the_name_of_a_team_mate(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        made = (await ask(server, "/runs/crons", {"assistant_id": "says", "schedule": "0 3 * * *"})).json()
+        path = f"/runs/crons/{made['cron_id']}"
+        for change in (
+            {"input": {"who": "rita"}},
+            {"schedule": "* * * * *"},
+            {"webhook": "https://x.example"},
+            {"enabled": True},
+        ):
+            refused = await ask(server, path, change, "rita", "PATCH")
+            assert refused.status_code == 403, change
+            assert "started for 'anna'" in refused.json()["detail"]
+        assert (await ask(server, path, {"enabled": False}, "rita", "PATCH")).json()["enabled"] is False
+        assert (await ask(server, path, {"enabled": True, "input": {}}, "anna", "PATCH")).json()["enabled"] is True
+
+
+async def test_a_team_mate_puts_a_cron_on_a_thread_and_an_assistant_of_the_team(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        thread = (await ask(server, "/threads", {}, "anna")).json()
+        assistant = (await ask(server, "/assistants", {"graph_id": "says"}, "anna")).json()
+        body = {"assistant_id": assistant["assistant_id"], "schedule": "0 3 * * *", "input": {}}
+        made = await ask(server, f"/threads/{thread['thread_id']}/runs/crons", body, "rita")
+        assert made.status_code == 200, made.text
+        assert made.json()["user_id"] == "rita"
+        persistence = server.services.persistence
+        scheduler = CronScheduler(persistence.crons, server.services.engine, persistence.access, Tomorrow())
+        assert await scheduler.step() == 1
+        (run,) = (await ask(server, f"/threads/{thread['thread_id']}/runs", name="anna", method="GET")).json()
+        joined = await ask(server, f"/threads/{thread['thread_id']}/runs/{run['run_id']}/join", name="anna", method="GET")
+        assert joined.json() == {"who": "red"}
+
+
 async def test_a_scheduled_run_knows_its_user_and_belongs_to_the_team(tmp_path: Path) -> None:
     async with served(tmp_path) as server:
         body = {"assistant_id": "says", "schedule": "0 3 * * *", "input": {}, "on_run_completed": "keep"}
@@ -86,6 +119,9 @@ async def test_a_scheduled_run_knows_its_user_and_belongs_to_the_team(tmp_path: 
         thread = f"/threads/{slot['thread_id']}"
         assert (await ask(server, f"{thread}/runs/{slot['run_id']}/join", name="rita", method="GET")).json() == {"who": "red"}
         assert (await ask(server, thread, name="bert", method="GET")).status_code == 404
+        exported = (await ask(server, "/api/export", method="GET")).text
+        assert cron["cron_id"] in exported
+        assert not [line for line in exported.splitlines() if '"kind":"cron"' in line and "TOP-SECRET" in line]
 
 
 async def test_a_cron_cannot_be_put_on_a_thread_of_another_team(tmp_path: Path) -> None:

@@ -87,6 +87,10 @@ def ok() -> str:
 @app.get("/custom/fails")
 def fails() -> None:
     raise RuntimeError("broken")
+
+@app.get("/custom/where")
+async def where(request: Request):
+    return [str(request.url), str(request.url_for("hello"))]
 """
 
 Start = Callable[..., Server]
@@ -213,7 +217,8 @@ def test_headers_reach_runs_and_a_prefix_serves_everything(start: Start) -> None
     logged = {"includes": ["x-*", "authorization"]}
     server = start(http={"configurable_headers": choice, "logging_headers": logged, "mount_prefix": "/agents/v1"})
     headers = {"x-tenant": "red", "x-secret-code": "1234", "authorization": "Bearer anna"}
-    with get_sync_client(url=f"{server.url}/agents/v1", api_key=None, headers=headers) as client:
+    assert server.url.endswith("/agents/v1"), "the address that the server prints is the one to use"
+    with get_sync_client(url=server.url, api_key=None, headers=headers) as client:
         said = client.runs.wait(None, "agent", input={"messages": [("user", "hi")]})
         text = said["messages"][-1]["content"]
         assert "('x-tenant', 'red')" in text
@@ -221,8 +226,38 @@ def test_headers_reach_runs_and_a_prefix_serves_everything(start: Start) -> None
         assert "1234" not in text
         thread = client.threads.create()
         assert list(client.runs.stream(thread["thread_id"], "agent", input={"messages": [("user", "hi")]}))
-    assert httpx.get(f"{server.url}/ok").status_code == 200
-    assert httpx.post(f"{server.url}/threads/search", json={}).status_code == 404
+    root = server.url.removesuffix("/agents/v1")
+    assert httpx.get(f"{root}/ok").status_code == 200
+    outside = httpx.post(f"{root}/threads/search", json={})
+    assert outside.status_code == 404
+    assert (
+        outside.json()["detail"] == "Nothing is served at '/threads/search'. On this server everything is below '/agents/v1'."
+    )
+
+
+@pytest.mark.parametrize("prefix", ["/agents/v1", "/api"])
+def test_whatever_names_an_address_has_the_prefix(start: Start, prefix: str) -> None:
+    server = start(http={"mount_prefix": prefix, "app": "./routes.py:app"})
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        assert http.get("/custom/where").json() == [f"{server.url}/custom/where", f"{server.url}/custom/hello"]
+        assert http.get("/openapi.json").json()["servers"] == [{"url": prefix}]
+        (interface,) = http.get("/a2a/agent/.well-known/agent-card.json").json()["supportedInterfaces"]
+        assert interface["url"].startswith(f"{server.url}/a2a/")
+        call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+        assert "result" in httpx.post(interface["url"], json=call, headers={"A2A-Version": "1.0"}).json()
+        assert http.get("/api/me").status_code == 200
+        missing = http.get("/nothing").json()["detail"]
+        assert missing == f"Nothing is served at '{prefix}/nothing'. {prefix}/openapi.json lists all routes."
+        wrong = http.delete("/threads")
+        assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+        assert http.get("/login", headers={"accept": "text/html"}).status_code == 404
+        assert "error" in http.get("/v1/models/nothing").json(), "OpenAI's form of an error"
+        thread_id = http.post("/threads", json={}).json()["thread_id"]
+        with connect(f"{server.url.replace('http', 'ws', 1)}/threads/{thread_id}/stream/events"):
+            pass
+    assert "the web page and its sign-in are not served" in server.output
+    assert "page      open" not in server.output
+    assert f"API       {server.url}/docs" in server.output
 
 
 def test_cors_of_the_project_lets_a_named_page_in(start: Start) -> None:

@@ -57,10 +57,15 @@ class ProjectHttp:
     configurable_headers: HeaderChoice | None = None
     logging_headers: HeaderChoice | None = None
     mount_prefix: str = ""
+    """The page and the forms to sign in only work at the root of an address, so below a prefix they are not served."""
     auth_on_app: bool = False
     """Whether requests to the project's own routes need credentials too."""
     auth_first: bool = False
     """Whether a caller is identified before the project's middleware runs."""
+
+    @property
+    def has_page(self) -> bool:
+        return "ui" not in self.disabled and not self.mount_prefix
 
 
 def read_http(content: Mapping[str, Any], file: str) -> ProjectHttp:

@@ -13,6 +13,7 @@ import orjson
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stepwell.server.addresses import path_of
 from stepwell.server.problems import MEDIA_TYPE
 
 PREFIX = "/v1/"
@@ -39,7 +40,7 @@ class OpenAiErrors:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
+        if scope["type"] != "http" or not path_of(scope).startswith(PREFIX):
             await self._app(scope, receive, send)
             return
         await self._app(scope, receive, _Translation(send))
