@@ -22,6 +22,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
+from uuid import UUID
 
 import orjson
 
@@ -246,6 +247,16 @@ class Turns:
             order, additions = await take_headers(self.services, self.principal, headers, order)
         admitted = await self.services.engine.start(self.principal.owner, order, self.principal.grants, key)
         return Turn(self.services, self.principal, admitted.run, additions)
+
+
+def read_thread_id(given: object) -> str:
+    """The id of a thread that a caller names; `InvalidRequestError` if it is none."""
+    try:
+        return str(UUID(str(given)))
+    except ValueError as error:
+        raise InvalidRequestError(
+            "The thread's id is a UUID. Send one of your own to begin a conversation that is kept."
+        ) from error
 
 
 class _Reading:
