@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from stepwell.errors import NotFoundError
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import RoutePolicy, StreamPolicy, policy, stream_policy
 from stepwell.server.responses import json_response, nothing
@@ -78,7 +79,7 @@ async def receive(request: Request, principal: Caller, services: Given) -> Respo
         session = read_session(request.headers)
         if method is None:
             reply = message.get("result")
-            await take_reply(services, principal, message_id, reply if isinstance(reply, Mapping) else {"action": "cancel"})
+            await take_reply(services, principal, message_id, reply if isinstance(reply, Mapping) else None)
             return nothing(202)
         if message_id is None:
             if method == "notifications/cancelled":
@@ -117,8 +118,11 @@ async def resume(request: Request, principal: Reader, services: Given) -> Respon
     except RpcError as error:
         return _refuse(rpc_error(None, error.code, str(error)), 400)
     place = read_place(last)
-    turn = await Turns(services, principal).find(place.thread_id, place.run_id)
     call = Call(services, principal, session, place.message_id, place.progress)
+    try:
+        turn = await Turns(services, principal).find(place.thread_id, place.run_id)
+    except NotFoundError:  # clients wait for a message, whatever the status
+        return EventStream(_frames(_only(call.deleted())), services.streams)
     return EventStream(_frames(call.follow(turn, place)), services.streams)
 
 
@@ -138,9 +142,15 @@ async def _message_of(request: Request) -> dict[str, Any] | None:
 
 
 def _progress_token(params: Mapping[str, Any]) -> str | int | None:
+    from stepwell.server.bridges.mcp.messages import is_rpc_id
+
     meta = params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, Mapping) else None
-    return token if isinstance(token, str | int) else None
+    return token if is_rpc_id(token) else None
+
+
+async def _only(message: dict[str, Any]) -> AsyncGenerator[tuple[Any, dict[str, Any]]]:
+    yield None, message
 
 
 async def _encoded(call: Any, params: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
