@@ -88,6 +88,11 @@ async def _slow(state: MessagesState) -> dict[str, Any]:
     return {"messages": [AIMessage("late")]}
 
 
+async def _pause(state: MessagesState) -> dict[str, Any]:
+    await asyncio.sleep(4)
+    return {"messages": [AIMessage("Here I am.")]}
+
+
 def _fail(state: MessagesState) -> dict[str, Any]:
     raise ValueError("the node fell over")
 
@@ -108,4 +113,5 @@ two = (
     .compile()
 )
 slow = StateGraph(MessagesState).add_node("slow", _slow).add_edge(START, "slow").compile()
+pause = StateGraph(MessagesState).add_node("pause", _pause).add_edge(START, "pause").compile()
 failing = StateGraph(MessagesState).add_node("fail", _fail).add_edge(START, "fail").compile()

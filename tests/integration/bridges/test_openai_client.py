@@ -221,6 +221,18 @@ async def test_leaving_stops_the_run(served: Server, client: AsyncOpenAI) -> Non
     await asyncio.to_thread(wait_until, lambda: statuses() == ["interrupted"], "the run has stopped")
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_request_with_a_key_can_be_sent_again_after_a_lost_connection(served: Server, streamed: bool) -> None:
+    body = {"model": "pause", "messages": [USER], "stream": streamed}
+    headers = {"Idempotency-Key": str(uuid4())}
+    async with httpx.AsyncClient(base_url=served.url, timeout=60) as http:
+        asking = asyncio.create_task(http.post("/v1/chat/completions", json=body, headers=headers))
+        await asyncio.sleep(2)
+        asking.cancel()
+        answer = await http.post("/v1/chat/completions", json=body, headers=headers)
+    assert (answer.status_code, "Here I am." in answer.text) == (200, True), answer.text
+
+
 async def test_what_open_webui_sends(served: Server) -> None:
     """The requests of a chat in Open WebUI 0.6: the list of models, the answer, then a title and tags by the same model."""
     headers = {"Authorization": "Bearer none", "X-OpenWebUI-User-Name": "Ada", "Accept-Encoding": "identity"}

@@ -26,7 +26,8 @@ from uuid import UUID
 
 import orjson
 
-from stepwell.database.types import CancelAction, MultitaskStrategy, PendingInterrupt, RequestKey, Run, RunEvent
+from stepwell.database.records.types import Page
+from stepwell.database.types import CancelAction, MultitaskStrategy, PendingInterrupt, RequestKey, Run, RunEvent, RunStatus
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.starting import RunOrder
 from stepwell.server.bridges.content import last_answer, text_of, thought_of
@@ -42,6 +43,8 @@ _TALKING = frozenset({"model", "agent"})
 _CHANGED = "/changed"
 _AGENT = ("ai", "AIMessageChunk")
 _INTERRUPT = "__interrupt__"
+_ACTIVE: tuple[RunStatus, ...] = ("running", "pending")
+_MOST_ACTIVE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +239,22 @@ class Turns:
             self.principal,
             await self.services.persistence.records.get_run(self.principal.owner, thread_id, run_id),
         )
+
+    async def first_run(self, run: Run) -> str:
+        """The run with which a run's turn began: answers to its questions are runs of their own."""
+        while run.resumes is not None:
+            run = await self.services.persistence.records.get_run(self.principal.owner, run.thread_id, run.resumes)
+        return run.run_id
+
+    async def going_on(self, first: Run) -> list[str]:
+        """The runs of a turn that have not ended."""
+        records, owner = self.services.persistence.records, self.principal.owner
+        active = [
+            run
+            for status in _ACTIVE
+            for run in await records.list_runs(owner, first.thread_id, status, Page(limit=_MOST_ACTIVE))
+        ]
+        return [run.run_id for run in active if await self.first_run(run) == first.run_id]
 
     async def open_questions(self, thread_id: str) -> Sequence[PendingInterrupt]:
         """What a thread waits for now, oldest first; empty for a thread that does not exist."""

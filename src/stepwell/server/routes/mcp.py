@@ -23,6 +23,9 @@ router = APIRouter(include_in_schema=False, route_class=JsonRoute)
 
 _JSON, _STREAM, _ANY = "application/json", "text/event-stream", "*/*"
 _PARSE_ERROR = -32700
+_RETRY = b"retry: 15000\n"
+"""After how many milliseconds a client that lost its stream comes back. Official clients try twice, by default after a second, which is
+too early for a server that restarts."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +161,12 @@ async def _encoded(call: Any, params: Mapping[str, Any], headers: Mapping[str, s
 
 
 async def _frames(messages: AsyncGenerator[tuple[Any, dict[str, Any]]]) -> AsyncGenerator[bytes, None]:
+    head = _RETRY
     async with aclosing(messages) as told:
         async for place, message in told:
             named = b"id: %b\n" % place.encode().encode() if place else b""
-            yield b"%bevent: message\ndata: %b\n\n" % (named, orjson.dumps(message) if message else b"")
+            yield b"%b%bevent: message\ndata: %b\n\n" % (head, named, orjson.dumps(message) if message else b"")
+            head = b""
 
 
 def _refuse(message: dict[str, Any], status: int) -> Response:

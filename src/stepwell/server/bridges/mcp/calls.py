@@ -142,8 +142,8 @@ class Call:
             yield None, rpc_error(self.message_id, error.code, str(error))
             return
         except RequestKeyError:
-            told = "The id of this request was used in this session for another call. Give each request an id of its own."
-            yield None, rpc_error(self.message_id, INVALID_REQUEST, told)
+            fault = "The id of this request was used in this session for another call. Give each request an id of its own."
+            yield None, rpc_error(self.message_id, INVALID_REQUEST, fault)
             return
         except StepwellError as error:
             yield None, rpc_result(self.message_id, _failure(error))
@@ -258,20 +258,18 @@ class Call:
         """The run that follows on the thread, if it answers one of the turn's questions. Each of several may be answered by itself; all of
         these runs resume the one that asked."""
         found = await Turns(self.services, self.principal).find(turn.run.thread_id, run_id)
-        if found.run.resumes is None or await self._first(found.run) != await self._first(turn.run):
+        turns = Turns(self.services, self.principal)
+        if found.run.resumes is None or await turns.first_run(found.run) != await turns.first_run(turn.run):
             raise _WentOnError
         return found
 
-    async def _first(self, run: Run) -> str:
-        """The run with which a turn began."""
-        while run.resumes is not None:
-            run = await self.services.persistence.records.get_run(self.principal.owner, run.thread_id, run.resumes)
-        return run.run_id
-
     async def _reply(self, thread_id: str, asked: str) -> str | None:
-        """What was wrong with the reply to this question; empty if it leaves the question open, None if there was none."""
+        """What was wrong with the reply to this question; empty if it leaves the question open, or if the call was cancelled; None if there
+        was none."""
         thread = await self.services.threads.get(self.principal.owner, thread_id, with_values=False)
         reply = thread.metadata.get(REPLY)
+        if isinstance(reply, Mapping) and reply.get("cancelled") == _call_name(self.session, self.message_id):
+            return ""
         return str(reply.get("problem", "")) if isinstance(reply, Mapping) and reply.get("asked") == asked else None
 
     async def _begin(self, tool: NamedAssistant, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Turn, int]:
@@ -287,9 +285,12 @@ class Call:
                 return Turn(self.services, self.principal, before.run), 0
             raise InvalidRequestError(f"The conversation waits for an answer. {_how_to_answer(thread_id, waiting[0])}")
         if thread_id and not given:
-            newest = await self.services.engine.newest_run(self.principal.owner, thread_id)
+            try:
+                newest = await self.services.engine.newest_run(self.principal.owner, thread_id)
+            except NotFoundError:
+                newest = None
             if newest is None:
-                raise NotFoundError("thread", thread_id, "Nothing was said in it yet. Send messages.")
+                raise NotFoundError("conversation", thread_id, "Send messages too, to begin it.")
             return Turn(self.services, self.principal, newest), 0
         read = await read_arguments(self.services, self.principal, tool.assistant, given, continues=thread_id is not None)
         return await turns.begin(assistant_id, read, thread_id=thread_id, headers=headers, key=key), 0
@@ -314,7 +315,11 @@ def call_key(principal: Principal, session: Session, message_id: RpcId, fingerpr
     """The key by which any server finds the run of a call. Ids are unique within a session."""
     if not session.name:
         return None
-    return RequestKey(principal.owner, f"{_STREAM_PREFIX}:{session.name}:{orjson.dumps(message_id).decode()}", fingerprint)
+    return RequestKey(str(principal.owner), _call_name(session, message_id), fingerprint)
+
+
+def _call_name(session: Session, message_id: RpcId) -> str:
+    return f"{_STREAM_PREFIX}:{session.name}:{orjson.dumps(message_id).decode()}"
 
 
 def _fingerprint(name: str, arguments: Mapping[str, Any]) -> str:
@@ -326,12 +331,20 @@ def _place_of(run: Run) -> dict[str, dict[str, str]]:
 
 
 async def cancel_call(services: Services, principal: Principal, session: Session, message_id: Any) -> None:
-    """`notifications/cancelled`: stop what a call has started. Nothing happens if it has ended, or is not known."""
+    """`notifications/cancelled`: stop what a call has started, and nothing else on its thread. A question that it asked stays open. Nothing
+    happens if the call has ended, is not known, or only follows what others have started."""
     if not is_rpc_id(message_id):
         return
-    started = await services.engine.started_by(call_key(principal, session, message_id))
-    if started is not None:
-        await services.engine.cancel(principal.owner, started.run.thread_id, None, status="all")
+    with suppress(NotFoundError):  # deleted meanwhile
+        started = await services.engine.started_by(call_key(principal, session, message_id))
+        if started is None:
+            return
+        turns, thread_id = Turns(services, principal), started.run.thread_id
+        if going_on := await turns.going_on(started.run):
+            await services.engine.cancel(principal.owner, thread_id, going_on)
+        elif await turns.open_questions(thread_id):
+            cancelled = {"cancelled": _call_name(session, message_id)}
+            await services.threads.update(principal.owner, thread_id, {REPLY: cancelled})
 
 
 async def take_reply(services: Services, principal: Principal, message_id: Any, reply: Mapping[str, Any] | None) -> None:
