@@ -56,5 +56,22 @@ def test_yes_means_true_for_a_question_of_ours_and_is_text_for_others():
     assert wording({"question": "Which one?"}) == "Which one?"
 
 
+def test_a_question_of_ours_is_an_outline_and_others_are_shown_as_they_are():
+    steps = [{"tool": "web_search", "input": "wells"}, {"tool": "write", "input": None}]
+    asked = {"type": "plan_approval", "plan": {"title": "Wells", "steps": steps, "maxPages": 3}, "audit": None, "sent": {}}
+    assert wording(asked, mark_schema(asked, {"description": "Send true."})).splitlines() == [
+        "Plan approval",
+        "plan:",
+        "  title: Wells",
+        "  steps:",
+        "    1. tool: web_search",
+        "       input: wells",
+        "    2. tool: write",
+        "  max pages: 3",
+        "Send true. Yes or no will do.",
+    ]
+    assert wording({"ask": ["x"]}) == '{"ask": ["x"]}'
+
+
 def test_json_is_read_where_it_cannot_be_text():
     assert [read_line("?", line) for line in ('{"a": 1}', "3", "json: 3")] == [{"a": 1}, "3", 3]

@@ -1,4 +1,4 @@
-"""Checks an answer against the JSON schema of its question."""
+"""Checks a value against a JSON schema: an answer against that of its question, for instance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ _log = logging.getLogger(__name__)
 
 def schema_fault(schema: Json, answer: Any) -> str | None:
     """Why an answer does not fit a schema; None if it does, or if the schema cannot be used."""
-    # `jsonschema` comes with the extras `server` and `mcp`. Without it, only LangGraph checks the answer, when the asking task reads it.
+    broken = broken_rule(schema, answer)
+    if broken is None:
+        return None
+    place, rule = broken
+    return (
+        f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: {rule}. "
+        "Send what 'response_schema' of the question says."
+    )
+
+
+def broken_rule(schema: Json, value: Any) -> tuple[str, str] | None:
+    """Where a value does not fit a schema, and which rule it breaks there; None if it fits, or if the schema cannot be used."""
+    # `jsonschema` comes with the extras `server` and `mcp`. Without it, only LangGraph checks an answer, when the asking task reads it.
     try:
         from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its stubs are a package apart
         from referencing import Registry
@@ -20,18 +32,15 @@ def schema_fault(schema: Json, answer: Any) -> str | None:
         return None
     try:
         # The empty registry prevents references in the schema from being fetched over the network.
-        first: Any = next(Draft202012Validator(schema, registry=Registry()).iter_errors(answer), None)
+        first: Any = next(Draft202012Validator(schema, registry=Registry()).iter_errors(value), None)
     except Exception as error:
         # The schema comes from another graph, LangGraph accepts it, and rejecting every answer would leave the thread waiting for ever.
-        _log.warning("an answer is not checked, because the schema of its question cannot be used: %s", type(error).__name__)
+        _log.warning("a value is not checked, because its schema cannot be used: %s", type(error).__name__)
         return None
     if first is None:
         return None
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path).lstrip(".")
-    return (
-        f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: {_rule(first)}. "
-        "Send what 'response_schema' of the question says."
-    )
+    return place, _rule(first)
 
 
 _RULES = {

@@ -9,7 +9,7 @@ clarification   2           an option by its number, its label or its id; severa
 MCP server      {json}      the fields of its form; or an empty line, when the address that it names was opened
                 n           decline
                 c           cancel
-anything else   is shown as is; the line is the answer, parsed as JSON if it is an object or a list
+anything else   is shown as is (ours as an outline); the line is the answer, parsed as JSON if it is an object or a list
                 json: 3     any other JSON: a number, true, null
 ```
 A question is an approval or a clarification only if it has the complete shape: a user's graph may use the same names for its own purposes.
@@ -21,7 +21,8 @@ decides all of them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +49,39 @@ def wording(question: Any, schema: Json | None = None) -> str:
     if isinstance(question, str):
         return question
     asked = question.get("question") if isinstance(question, Mapping) else None
-    how = f"{(schema or {}).get('description', '')} Yes or no will do.".strip() if is_ours(question, schema) else None
-    return "\n".join(filter(None, [asked if isinstance(asked, str) else dump(question), how]))
+    if is_ours(question, schema):
+        how = f"{(schema or {}).get('description', '')} Yes or no will do.".strip()
+        told = (
+            [asked] if isinstance(asked, str) else [_words(question["type"]).capitalize(), *outline({**question, "type": None})]
+        )
+        return "\n".join([*told, how])
+    return asked if isinstance(asked, str) else dump(question)
+
+
+def outline(value: Json, indent: str = "") -> Iterator[str]:
+    """An object in lines that a person can read: its fields by name, and lists with numbers. What is empty is left out."""
+    for name, each in value.items():
+        label = f"{indent}{_words(name)}"
+        if isinstance(each, Mapping) and each:
+            yield f"{label}:"
+            yield from outline(each, f"{indent}  ")
+        elif isinstance(each, list | tuple) and each:
+            yield f"{label}:"
+            for number, item in enumerate(each, 1):
+                start = f"{indent}  {number}. "
+                lines = list(outline(item, " " * len(start))) if isinstance(item, Mapping) else [_plain(item)]
+                yield start + "\n".join(lines).lstrip()
+        elif each not in (None, "") and not isinstance(each, Mapping | list | tuple):
+            yield f"{label}: {_plain(each)}"
+
+
+def _words(name: object) -> str:
+    """`maxPages`, `max_pages` -> `max pages`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", str(name)).lower()
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else dump(value)
 
 
 def read_line(question: Any, line: str, schema: Json | None = None) -> Any:

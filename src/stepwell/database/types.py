@@ -159,7 +159,8 @@ class RequestKey:
     """The caller. Keys of different callers don't conflict."""
     key: str
     fingerprint: str
-    """Hash of the whole request: the same key with a different request is a mistake."""
+    """Hash of the whole request: the same key with a different request is a mistake. Empty to find what the key has started, whatever the
+    request was."""
 
 
 @dataclass(frozen=True)

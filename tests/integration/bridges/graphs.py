@@ -73,9 +73,24 @@ def _named(state: Sum) -> Sum:
     return {"name": interrupt("What is it called?", response_schema=schema)["name"]}
 
 
+class Pair(TypedDict, total=False):
+    name: str
+    x: str
+    y: str
+
+
+def _ask_for(field: str) -> Any:
+    return lambda state: {field: interrupt(f"{field}?")}
+
+
 async def _slow(state: MessagesState) -> dict[str, Any]:
     await asyncio.sleep(600)
     return {"messages": [AIMessage("late")]}
+
+
+async def _pause(state: MessagesState) -> dict[str, Any]:
+    await asyncio.sleep(4)
+    return {"messages": [AIMessage("Here I am.")]}
 
 
 def _fail(state: MessagesState) -> dict[str, Any]:
@@ -89,5 +104,14 @@ def shouter(text: str) -> str:
 
 adder = StateGraph(Sum).add_node("total", _total).add_edge(START, "total").compile()
 namer = StateGraph(Sum).add_node("named", _named).add_edge(START, "named").compile()
+two = (
+    StateGraph(Pair)
+    .add_node("first", _ask_for("x"))
+    .add_node("second", _ask_for("y"))
+    .add_edge(START, "first")
+    .add_edge(START, "second")
+    .compile()
+)
 slow = StateGraph(MessagesState).add_node("slow", _slow).add_edge(START, "slow").compile()
+pause = StateGraph(MessagesState).add_node("pause", _pause).add_edge(START, "pause").compile()
 failing = StateGraph(MessagesState).add_node("fail", _fail).add_edge(START, "fail").compile()

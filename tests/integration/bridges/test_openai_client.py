@@ -127,8 +127,55 @@ async def test_tools_of_the_caller_are_called_by_the_caller(client: AsyncOpenAI)
     assert chunks[-2].choices[0].delta.tool_calls[0].function.name == "get_weather"
     assert chunks[-1].choices[0].finish_reason == "tool_calls"
     clash: Any = {"type": "function", "function": {"name": "add"}}
-    with pytest.raises(openai.APIError, match="has a tool 'add' itself"):
+    with pytest.raises(openai.BadRequestError, match="has a tool 'add' itself"):
         await ask(client, "open_handed", USER, tools=[clash])
+
+
+CALL: Any = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
+RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "sunny"}
+
+
+def called(**changed: Any) -> Any:
+    return {"role": "assistant", "content": None, "tool_calls": [{**CALL, **changed}]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "sentence"),
+    [
+        ([{"role": "assistant", "tool_calls": [{}]}, RESULT], "messages.0.tool_calls.0.id"),
+        ([called(id=1), RESULT], "messages.0.tool_calls.0.id"),
+        ([called(function={"name": "f", "arguments": "{bad"}), RESULT], "arguments: it must be a JSON object, as text"),
+        ([called(), {"role": "tool", "content": "sunny"}], "tool_call_id"),
+        ([{"role": "user", "content": [{"type": "text", "text": 5}]}], "content\\[0\\] cannot be read"),
+        ([{"role": "user", "content": [{"type": "image_url", "image_url": 5}]}], "content\\[0\\] cannot be read"),
+        ([{"role": "user", "content": [{"text": "x"}]}], "content\\[0\\] cannot be read"),
+        ([{"role": "assistant", "content": "Hello."}], "The last message is the assistant's"),
+        ([USER, {"role": "assistant", "content": "Hello."}], "The last message is the assistant's"),
+    ],
+)
+async def test_a_history_that_cannot_be_read_is_refused(client: AsyncOpenAI, messages: Any, sentence: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=sentence) as refused:
+        await ask(client, "echo", *messages)
+    assert "pydantic" not in refused.value.message
+
+
+async def test_a_call_without_arguments_in_the_history_is_read(client: AsyncOpenAI) -> None:
+    history = [USER, called(function={"name": "get_time", "arguments": ""}), RESULT, USER]
+    assert await ask(client, "echo", *history) == "You said: hello (after 2)"
+
+
+async def test_a_stream_whose_thread_is_deleted_ends_with_an_error(served: Server, client: AsyncOpenAI) -> None:
+    thread_id = str(uuid4())
+
+    def runs() -> int:
+        found = httpx.get(f"{served.url}/threads/{thread_id}/runs")
+        return len(found.json()) if found.status_code == 200 else 0
+
+    asking = asyncio.create_task(stream(client, "slow", USER, extra_headers={"X-Thread-Id": thread_id}))
+    await asyncio.to_thread(wait_until, lambda: runs() == 1, "the run is there")
+    await asyncio.to_thread(httpx.delete, f"{served.url}/threads/{thread_id}", timeout=60)
+    with pytest.raises(openai.APIError, match=r"was deleted|was stopped"):
+        await asking
 
 
 async def test_errors_have_openais_form(client: AsyncOpenAI) -> None:
@@ -142,6 +189,8 @@ async def test_errors_have_openais_form(client: AsyncOpenAI) -> None:
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools"),
         ({"tools": [WEATHER], "tool_choice": "required"}, "tool_choice"),
         ({"metadata": {"thread_id": "mine"}}, "UUID"),
+        ({"logprobs": True}, "'logprobs' is false"),
+        ({"functions": [WEATHER["function"]]}, "old form of 'tools'"),
     ):
         with pytest.raises(openai.BadRequestError, match=sentence):
             await ask(client, "echo", USER, **wrong)
@@ -170,6 +219,18 @@ async def test_leaving_stops_the_run(served: Server, client: AsyncOpenAI) -> Non
     await asyncio.to_thread(wait_until, lambda: statuses() == ["running"], "the run works")
     asking.cancel()
     await asyncio.to_thread(wait_until, lambda: statuses() == ["interrupted"], "the run has stopped")
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_request_with_a_key_can_be_sent_again_after_a_lost_connection(served: Server, streamed: bool) -> None:
+    body = {"model": "pause", "messages": [USER], "stream": streamed}
+    headers = {"Idempotency-Key": str(uuid4())}
+    async with httpx.AsyncClient(base_url=served.url, timeout=60) as http:
+        asking = asyncio.create_task(http.post("/v1/chat/completions", json=body, headers=headers))
+        await asyncio.sleep(2)
+        asking.cancel()
+        answer = await http.post("/v1/chat/completions", json=body, headers=headers)
+    assert (answer.status_code, "Here I am." in answer.text) == (200, True), answer.text
 
 
 async def test_what_open_webui_sends(served: Server) -> None:

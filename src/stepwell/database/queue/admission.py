@@ -54,7 +54,10 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
     if row is not None and row["mine"]:
         return admission if row["task"] is None else _as_task(admission, loads(row["task"]))
     if row is not None or not admission.create_thread:
-        raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
+        taken = "Choose another id for a thread of your own."
+        raise NotFoundError(
+            "thread", run.thread_id, taken if admission.create_thread else 'Create it first, or send "if_not_exists": "create".'
+        )
     refuse_if_erasing(connection, run.thread_id)
     connection.execute(
         "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary)"

@@ -24,7 +24,7 @@ def recall(connection: Connection, key: RequestKey) -> list[str] | None:
     ).fetchone()
     if row is None:
         return None
-    if row["fingerprint"] != key.fingerprint:
+    if key.fingerprint and row["fingerprint"] != key.fingerprint:
         raise RequestKeyError(
             "This Idempotency-Key was sent before, with another request. Use a new key for each request, and the same key only to "
             "repeat a request unchanged."

@@ -42,9 +42,13 @@ def takes_object(schema: Mapping[str, Any] | None) -> bool:
     return schema is None or schema.get("type", "object") == "object"
 
 
+def takes_messages(value: Any) -> bool:
+    """Whether the schema of a field describes LangChain's messages."""
+    return _MESSAGE in _references(value)
+
+
 def _small(value: Any) -> Any:
-    names = list(_references(value))
-    return {**MESSAGES, "title": value.get("title", "Messages")} if any(name == _MESSAGE for name in names) else value
+    return {**MESSAGES, "title": value.get("title", "Messages")} if takes_messages(value) else value
 
 
 def _needed(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:

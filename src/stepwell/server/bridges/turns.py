@@ -22,10 +22,12 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
+from uuid import UUID
 
 import orjson
 
-from stepwell.database.types import CancelAction, MultitaskStrategy, PendingInterrupt, RequestKey, Run, RunEvent
+from stepwell.database.records.types import Page
+from stepwell.database.types import CancelAction, MultitaskStrategy, PendingInterrupt, RequestKey, Run, RunEvent, RunStatus
 from stepwell.errors import InvalidRequestError
 from stepwell.runs.starting import RunOrder
 from stepwell.server.bridges.content import last_answer, text_of, thought_of
@@ -41,6 +43,8 @@ _TALKING = frozenset({"model", "agent"})
 _CHANGED = "/changed"
 _AGENT = ("ai", "AIMessageChunk")
 _INTERRUPT = "__interrupt__"
+_ACTIVE: tuple[RunStatus, ...] = ("running", "pending")
+_MOST_ACTIVE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +240,22 @@ class Turns:
             await self.services.persistence.records.get_run(self.principal.owner, thread_id, run_id),
         )
 
+    async def first_run(self, run: Run) -> str:
+        """The run with which a run's turn began: answers to its questions are runs of their own."""
+        while run.resumes is not None:
+            run = await self.services.persistence.records.get_run(self.principal.owner, run.thread_id, run.resumes)
+        return run.run_id
+
+    async def going_on(self, first: Run) -> list[str]:
+        """The runs of a turn that have not ended."""
+        records, owner = self.services.persistence.records, self.principal.owner
+        active = [
+            run
+            for status in _ACTIVE
+            for run in await records.list_runs(owner, first.thread_id, status, Page(limit=_MOST_ACTIVE))
+        ]
+        return [run.run_id for run in active if await self.first_run(run) == first.run_id]
+
     async def open_questions(self, thread_id: str) -> Sequence[PendingInterrupt]:
         """What a thread waits for now, oldest first; empty for a thread that does not exist."""
         return await self.services.persistence.open_interrupts(self.principal.owner, thread_id)
@@ -246,6 +266,16 @@ class Turns:
             order, additions = await take_headers(self.services, self.principal, headers, order)
         admitted = await self.services.engine.start(self.principal.owner, order, self.principal.grants, key)
         return Turn(self.services, self.principal, admitted.run, additions)
+
+
+def read_thread_id(given: object) -> str:
+    """The id of a thread that a caller names; `InvalidRequestError` if it is none."""
+    try:
+        return str(UUID(str(given)))
+    except ValueError as error:
+        raise InvalidRequestError(
+            "The thread's id is a UUID. Send one of your own to begin a conversation that is kept."
+        ) from error
 
 
 class _Reading:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from stepwell.errors import NotFoundError
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import Ask, RoutePolicy, StreamPolicy, ask_nothing, policy, stream_policy
 from stepwell.server.responses import json_response, nothing
@@ -22,6 +23,9 @@ router = APIRouter(include_in_schema=False, route_class=JsonRoute)
 
 _JSON, _STREAM, _ANY = "application/json", "text/event-stream", "*/*"
 _PARSE_ERROR = -32700
+_RETRY = b"retry: 15000\n"
+"""After how many milliseconds a client that lost its stream comes back. Official clients try twice, by default after a second, which is
+too early for a server that restarts."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ async def receive(request: Request, principal: Caller, services: Given) -> Respo
         session = read_session(request.headers)
         if method is None:
             reply = message.get("result")
-            await take_reply(services, principal, message_id, reply if isinstance(reply, Mapping) else {"action": "cancel"})
+            await take_reply(services, principal, message_id, reply if isinstance(reply, Mapping) else None)
             return nothing(202)
         if message_id is None:
             if method == "notifications/cancelled":
@@ -132,8 +136,11 @@ async def resume(request: Request, principal: Reader, services: Given) -> Respon
     except RpcError as error:
         return _refuse(rpc_error(None, error.code, str(error)), 400)
     place = read_place(last)
-    turn = await Turns(services, principal).find(place.thread_id, place.run_id)
     call = Call(services, principal, session, place.message_id, place.progress)
+    try:
+        turn = await Turns(services, principal).find(place.thread_id, place.run_id)
+    except NotFoundError:  # clients wait for a message, whatever the status
+        return EventStream(_frames(_only(call.deleted())), services.streams)
     return EventStream(_frames(call.follow(turn, place)), services.streams)
 
 
@@ -153,9 +160,15 @@ async def _message_of(request: Request) -> dict[str, Any] | None:
 
 
 def _progress_token(params: Mapping[str, Any]) -> str | int | None:
+    from stepwell.server.bridges.mcp.messages import is_rpc_id
+
     meta = params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, Mapping) else None
-    return token if isinstance(token, str | int) else None
+    return token if is_rpc_id(token) else None
+
+
+async def _only(message: dict[str, Any]) -> AsyncGenerator[tuple[Any, dict[str, Any]]]:
+    yield None, message
 
 
 async def _encoded(call: Any, params: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
@@ -163,10 +176,12 @@ async def _encoded(call: Any, params: Mapping[str, Any], headers: Mapping[str, s
 
 
 async def _frames(messages: AsyncGenerator[tuple[Any, dict[str, Any]]]) -> AsyncGenerator[bytes, None]:
+    head = _RETRY
     async with aclosing(messages) as told:
         async for place, message in told:
             named = b"id: %b\n" % place.encode().encode() if place else b""
-            yield b"%bevent: message\ndata: %b\n\n" % (named, orjson.dumps(message) if message else b"")
+            yield b"%b%bevent: message\ndata: %b\n\n" % (head, named, orjson.dumps(message) if message else b"")
+            head = b""
 
 
 def _refuse(message: dict[str, Any], status: int) -> Response:

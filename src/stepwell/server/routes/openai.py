@@ -70,18 +70,20 @@ async def complete(body: ChatRequest, request: Request, principal: Creator, serv
         if body.stream:
             return EventStream(completion.chunks_asked_again(begun), services.streams)
         return Response(completion.asked_again(begun), media_type="application/json")
+    # A request with a key may be sent again after a lost connection, and then wants the answer.
+    on_gone = None if key.key else begun.stop
     headers = run_headers(begun.run)
     for addition in begun.additions:
         headers |= addition.headers
     if body.stream:
-        return EventStream(completion.chunks(begun), services.streams, headers=headers, on_gone=begun.stop)
+        return EventStream(completion.chunks(begun), services.streams, headers=headers, on_gone=on_gone)
 
     async def at_the_end() -> dict[str, str]:
         """The status is known together with the answer. A client must not send a request again whose run has failed."""
         response.status_code = completion.status
         return {**await late_headers(services, begun.run, begun.additions), **(NO_RETRY if completion.status >= 500 else {})}
 
-    response = PatientJson(completion.whole(begun), headers=headers, on_gone=begun.stop, late_headers=at_the_end)
+    response = PatientJson(completion.whole(begun), headers=headers, on_gone=on_gone, late_headers=at_the_end)
     return response
 
 

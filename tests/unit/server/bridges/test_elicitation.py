@@ -8,7 +8,7 @@ import pytest
 
 from stepwell.answers.shapes import AnswerShapes
 from stepwell.database.types import PendingInterrupt
-from stepwell.server.bridges.mcp.elicitation import DeclinedError, form_of, read_reply
+from stepwell.server.bridges.mcp.elicitation import NoAnswerError, form_of, read_reply
 from stepwell.server.bridges.mcp.messages import Session
 
 FORMS = Session("id.form", "2025-11-25")
@@ -91,9 +91,16 @@ def test_what_only_a_device_or_a_payment_can_answer_is_not_asked():
 
 
 def test_declining_is_an_answer_where_there_is_one():
-    assert read_reply(PendingInterrupt("i", APPROVAL), {"action": "cancel"})["decisions"] == [{"type": "reject"}] * 2
+    assert read_reply(PendingInterrupt("i", APPROVAL), {"action": "decline"})["decisions"] == [{"type": "reject"}] * 2
     for question in ("Which?", choice().value):
-        with pytest.raises(DeclinedError):
+        with pytest.raises(NoAnswerError):
             read_reply(PendingInterrupt("i", question), {"action": "decline"})
     with pytest.raises(ValueError, match="fill it in"):
         read_reply(PendingInterrupt("i", "Which?"), {"action": "accept"})
+
+
+@pytest.mark.parametrize("reply", [{"action": "cancel"}, {"action": "perhaps"}, {}])
+def test_a_dismissed_form_decides_nothing(reply: dict[str, Any]):
+    for asked in (PendingInterrupt("i", APPROVAL), choice(allow_freeform=True), PendingInterrupt("i", "Which?")):
+        with pytest.raises(NoAnswerError):
+            read_reply(asked, reply)

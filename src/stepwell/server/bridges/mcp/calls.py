@@ -6,8 +6,8 @@ begin ─> follow ─┬─ tool starts, tool ends ──────> notificat
                  └─ ends ──────────────────────> the result
 ```
 The answer to a question arrives with another request, maybe at another server. It starts the next run, whose events this stream reads from
-the database. If the answer is not accepted, or the person declines a question that has no answer for that, the thread's metadata says so
-(`REPLY`), and this stream asks again or ends.
+the database. If the answer is not accepted, or there is none, because the person dismisses the form, declines a question that has no answer
+for that, or the client cannot show it, the thread's metadata says so (`REPLY`), and this stream asks again or ends.
 
 A client that loses the connection comes back with the last event's id (`Place`) and gets the rest. Losing it does not stop the run; only
 `notifications/cancelled` does.
@@ -18,6 +18,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import hashlib
+import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, replace
@@ -26,21 +28,32 @@ from typing import Any, cast
 import orjson
 
 from stepwell.answers.typed import wording
-from stepwell.database.types import Assistant, PendingInterrupt, RequestKey, RunEvent
+from stepwell.database.types import PendingInterrupt, RequestKey, Run, RunEvent
 from stepwell.errors import (
     AnswerShapeError,
     InterruptAnsweredError,
     InvalidRequestError,
     NotFoundError,
+    RequestKeyError,
     ResumeError,
     StepwellError,
 )
-from stepwell.server.bridges.mcp.elicitation import DeclinedError, form_of, read_reply
-from stepwell.server.bridges.mcp.messages import INVALID_PARAMS, RpcError, RpcId, Session, rpc_error, rpc_result
+from stepwell.server.bridges.mcp.arguments import read_arguments
+from stepwell.server.bridges.mcp.elicitation import NoAnswerError, form_of, read_reply
+from stepwell.server.bridges.mcp.messages import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    RpcError,
+    RpcId,
+    Session,
+    is_rpc_id,
+    rpc_error,
+    rpc_result,
+)
 from stepwell.server.bridges.mcp.tools import THREAD_ID, find_tool
 from stepwell.server.bridges.naming import NamedAssistant
-from stepwell.server.bridges.schemas import compact, takes_object
-from stepwell.server.bridges.turns import Outcome, Restarted, ToolEnded, ToolStarted, Turn, Turns
+from stepwell.server.bridges.schemas import compact
+from stepwell.server.bridges.turns import Outcome, Restarted, ToolEnded, ToolStarted, Turn, Turns, read_thread_id
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 from stepwell.server.policy import authorize
@@ -52,7 +65,16 @@ REPLY = "mcp_reply"
 """Key of a thread's metadata: what became of the last reply to a question that did not answer it."""
 _LOOK_S = 1.0
 """How often we look for such a reply while a question is open."""
+_MOST_ASKED = 5
+"""How often a question is sent whose replies do not fit: a program that fills in forms may never learn."""
+_LARGEST = 2**53
 _STREAM_PREFIX = "mcp"
+_DELETED = "The conversation was deleted during the call, so there is no result. Call the tool again to begin a new one."
+_WENT_ON = "The assistant asked, and the conversation went on without an answer. Call this tool with only thread_id for what it came to."
+
+
+class _WentOnError(Exception):
+    """Another run began on the thread, so the question will not be answered."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +100,8 @@ def read_place(text: str) -> Place:
         thread_id, run_id, seq, message_id, progress, asked = fields
     except (ValueError, TypeError, binascii.Error) as error:
         raise InvalidRequestError("The Last-Event-ID is not one of this server. Call the tool again.") from error
-    if not (isinstance(thread_id, str) and isinstance(run_id, str) and isinstance(seq, int) and isinstance(asked, int)):
+    numbers = all(isinstance(each, int) and 0 <= each < _LARGEST for each in (seq, asked))
+    if not (isinstance(thread_id, str) and isinstance(run_id, str) and numbers and is_rpc_id(message_id)):
         raise InvalidRequestError("The Last-Event-ID is not one of this server. Call the tool again.")
     return Place(thread_id, run_id, seq, message_id, progress, asked)
 
@@ -118,6 +141,10 @@ class Call:
         except RpcError as error:
             yield None, rpc_error(self.message_id, error.code, str(error))
             return
+        except RequestKeyError:
+            fault = "The id of this request was used in this session for another call. Give each request an id of its own."
+            yield None, rpc_error(self.message_id, INVALID_REQUEST, fault)
+            return
         except StepwellError as error:
             yield None, rpc_result(self.message_id, _failure(error))
             return
@@ -129,8 +156,24 @@ class Call:
 
     async def follow(self, turn: Turn, place: Place) -> AsyncGenerator[tuple[Place | None, dict[str, Any]]]:
         """The stream from a place on."""
+        try:
+            async with aclosing(self._follow(turn, place)) as told:
+                async for each in told:
+                    yield each
+        except NotFoundError:
+            yield None, self.deleted()
+        except _WentOnError:
+            yield None, rpc_result(self.message_id, {"content": [_text(_WENT_ON)], **_place_of(turn.run), "isError": True})
+
+    def deleted(self) -> dict[str, Any]:
+        """The last message of a call whose conversation is gone."""
+        return rpc_result(self.message_id, {"content": [_text(_DELETED)], "isError": True})
+
+    async def _follow(self, turn: Turn, place: Place) -> AsyncGenerator[tuple[Place | None, dict[str, Any]]]:
         if self.session.knows_priming and place.seq == 0:
             yield place, {}
+        sent: Place | None = None
+        sent_question = ""
         while True:
             outcome = Outcome("stopped")
             async with aclosing(turn.follow(place.seq)) as happenings:
@@ -146,12 +189,16 @@ class Call:
             if question is None or form is None:
                 yield asked, rpc_result(self.message_id, await self._result(turn, outcome))
                 return
+            if sent and question.interrupt_id == sent_question:  # another one was answered elsewhere; the form is still shown
+                asked = replace(asked, asked=sent.asked)
+            sent_question = question.interrupt_id
             answered: Turn | None = None
             async with aclosing(self._ask(turn, question, form, asked)) as asking:
                 async for step in asking:
                     if isinstance(step, Turn):
                         answered = step
                     else:
+                        sent = step[0]
                         yield step
             if answered is None:
                 yield asked, rpc_result(self.message_id, await self._result(turn, outcome))
@@ -173,6 +220,8 @@ class Call:
             found = await self._next(turn, place.seq, f"{question.interrupt_id}:{place.asked}")
             if isinstance(found, str):
                 problem = found
+                if place.asked >= _MOST_ASKED:
+                    return
                 continue
             if found is not None:
                 yield found
@@ -190,7 +239,11 @@ class Call:
                 while True:
                     done, _ = await asyncio.wait({batch}, timeout=_LOOK_S)
                     if done:
-                        for event in batch.result():
+                        try:
+                            told = batch.result()
+                        except StopAsyncIteration:  # only a deleted thread has no more events
+                            raise NotFoundError("thread", turn.run.thread_id, "It was deleted.") from None
+                        for event in told:
                             if event.run_id != turn.run.run_id:
                                 return await self._going_on(turn, event.run_id)
                         batch = asyncio.ensure_future(anext(batches))
@@ -198,46 +251,49 @@ class Call:
                         return reply or None
             finally:
                 batch.cancel()
-                with suppress(asyncio.CancelledError, StopAsyncIteration):
+                with suppress(asyncio.CancelledError, StopAsyncIteration, StepwellError):
                     await batch
 
-    async def _going_on(self, turn: Turn, run_id: str) -> Turn | None:
+    async def _going_on(self, turn: Turn, run_id: str) -> Turn:
+        """The run that follows on the thread, if it answers one of the turn's questions. Each of several may be answered by itself; all of
+        these runs resume the one that asked."""
         found = await Turns(self.services, self.principal).find(turn.run.thread_id, run_id)
-        return found if found.run.resumes == turn.run.run_id else None
+        turns = Turns(self.services, self.principal)
+        if found.run.resumes is None or await turns.first_run(found.run) != await turns.first_run(turn.run):
+            raise _WentOnError
+        return found
 
     async def _reply(self, thread_id: str, asked: str) -> str | None:
-        """What was wrong with the reply to this question; empty if it was declined, None if there was none."""
+        """What was wrong with the reply to this question; empty if it leaves the question open, or if the call was cancelled; None if there
+        was none."""
         thread = await self.services.threads.get(self.principal.owner, thread_id, with_values=False)
         reply = thread.metadata.get(REPLY)
+        if isinstance(reply, Mapping) and reply.get("cancelled") == _call_name(self.session, self.message_id):
+            return ""
         return str(reply.get("problem", "")) if isinstance(reply, Mapping) and reply.get("asked") == asked else None
 
     async def _begin(self, tool: NamedAssistant, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[Turn, int]:
         """The turn of this call, and after which event it is followed. With nothing but a thread, the thread's newest run."""
         authorize(self.principal, "runs:create")
         turns = Turns(self.services, self.principal)
-        thread_id = arguments.get(THREAD_ID)
-        if thread_id is not None and not isinstance(thread_id, str):
-            raise InvalidRequestError("'thread_id' is a UUID, as text.")
-        given: Any = {name: value for name, value in arguments.items() if name != THREAD_ID}
+        key = call_key(self.principal, self.session, self.message_id, _fingerprint(tool.name, arguments))
+        thread_id = None if arguments.get(THREAD_ID) is None else read_thread_id(arguments[THREAD_ID])
+        given = {name: value for name, value in arguments.items() if name != THREAD_ID}
         assistant_id = tool.assistant.assistant_id
         if thread_id and (waiting := await turns.open_questions(thread_id)) and given:
+            if (before := await self.services.engine.started_by(key)) is not None:  # it is this call that asks
+                return Turn(self.services, self.principal, before.run), 0
             raise InvalidRequestError(f"The conversation waits for an answer. {_how_to_answer(thread_id, waiting[0])}")
         if thread_id and not given:
-            newest = await self.services.engine.newest_run(self.principal.owner, thread_id)
+            try:
+                newest = await self.services.engine.newest_run(self.principal.owner, thread_id)
+            except NotFoundError:
+                newest = None
             if newest is None:
-                raise NotFoundError("thread", thread_id, "Nothing was said in it yet. Send messages.")
+                raise NotFoundError("conversation", thread_id, "Send messages too, to begin it.")
             return Turn(self.services, self.principal, newest), 0
-        if await self._takes_one_value(tool.assistant):
-            given = given.get("input")
-        key = call_key(self.principal, self.session, self.message_id)
-        return await turns.begin(assistant_id, given, thread_id=thread_id, headers=headers, key=key), 0
-
-    async def _takes_one_value(self, assistant: Assistant) -> bool:
-        """Whether the graph's input is not an object; its tool then has the field `input`."""
-        owner, services = self.principal.owner, self.services
-        if await services.registry.input_fields(assistant.graph_id, owner, services.persistence.store(owner)) is not None:
-            return False
-        return not takes_object((await services.assistants.schemas(owner, assistant.assistant_id))["input_schema"])
+        read = await read_arguments(self.services, self.principal, tool.assistant, given, continues=thread_id is not None)
+        return await turns.begin(assistant_id, read, thread_id=thread_id, headers=headers, key=key), 0
 
     async def _use(self, tool: ServedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         authorize(self.principal, tool.action)
@@ -245,34 +301,55 @@ class Call:
         return {"content": [_text(compact(found))], "structuredContent": dict(found), "isError": False}
 
     async def _result(self, turn: Turn, outcome: Outcome) -> dict[str, Any]:
-        meta = {"thread_id": turn.run.thread_id, "run_id": turn.run.run_id}
+        told = {**_told(turn, outcome), **_place_of(turn.run)}
         if turn.additions:
-            meta |= await late_headers(self.services, turn.run, turn.additions)
-        return {**_told(turn, outcome), "_meta": meta}
+            told["_meta"] |= await late_headers(self.services, turn.run, turn.additions)
+        return told
 
     def _progress(self, seq: int, line: str) -> dict[str, Any]:
         params = {"progressToken": self.progress, "progress": seq, "message": line}
         return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
 
 
-def call_key(principal: Principal, session: Session, message_id: RpcId) -> RequestKey | None:
+def call_key(principal: Principal, session: Session, message_id: RpcId, fingerprint: str = "") -> RequestKey | None:
     """The key by which any server finds the run of a call. Ids are unique within a session."""
     if not session.name:
         return None
-    return RequestKey(principal.owner, f"{_STREAM_PREFIX}:{session.name}:{orjson.dumps(message_id).decode()}", _STREAM_PREFIX)
+    return RequestKey(str(principal.owner), _call_name(session, message_id), fingerprint)
+
+
+def _call_name(session: Session, message_id: RpcId) -> str:
+    return f"{_STREAM_PREFIX}:{session.name}:{orjson.dumps(message_id).decode()}"
+
+
+def _fingerprint(name: str, arguments: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps([name, arguments], sort_keys=True).encode()).hexdigest()
+
+
+def _place_of(run: Run) -> dict[str, dict[str, str]]:
+    return {"_meta": {"thread_id": run.thread_id, "run_id": run.run_id}}
 
 
 async def cancel_call(services: Services, principal: Principal, session: Session, message_id: Any) -> None:
-    """`notifications/cancelled`: stop what a call has started. Nothing happens if it has ended, or is not known."""
-    if not isinstance(message_id, str | int):
+    """`notifications/cancelled`: stop what a call has started, and nothing else on its thread. A question that it asked stays open. Nothing
+    happens if the call has ended, is not known, or only follows what others have started."""
+    if not is_rpc_id(message_id):
         return
-    started = await services.engine.started_by(call_key(principal, session, message_id))
-    if started is not None:
-        await services.engine.cancel(principal.owner, started.run.thread_id, None, status="all")
+    with suppress(NotFoundError):  # deleted meanwhile
+        started = await services.engine.started_by(call_key(principal, session, message_id))
+        if started is None:
+            return
+        turns, thread_id = Turns(services, principal), started.run.thread_id
+        if going_on := await turns.going_on(started.run):
+            await services.engine.cancel(principal.owner, thread_id, going_on)
+        elif await turns.open_questions(thread_id):
+            cancelled = {"cancelled": _call_name(session, message_id)}
+            await services.threads.update(principal.owner, thread_id, {REPLY: cancelled})
 
 
-async def take_reply(services: Services, principal: Principal, message_id: Any, reply: Mapping[str, Any]) -> None:
-    """The client's answer to `elicitation/create`. What does not answer the question is noted for the stream that asked."""
+async def take_reply(services: Services, principal: Principal, message_id: Any, reply: Mapping[str, Any] | None) -> None:
+    """The client's answer to `elicitation/create`; None if it says that it cannot ask. What does not answer the question is noted for the
+    stream that asked."""
     parts = message_id.split(":") if isinstance(message_id, str) else []
     if len(parts) != 3:
         raise InvalidRequestError("The id of this response names no question of this server.")
@@ -283,12 +360,14 @@ async def take_reply(services: Services, principal: Principal, message_id: Any, 
         return
     asked = f"{interrupt_id}:{number}"
     try:
+        if reply is None:
+            raise NoAnswerError
         await turns.answer(thread_id, {interrupt_id: read_reply(pending, reply)})
-    except DeclinedError:
+    except NoAnswerError:
         await services.threads.update(principal.owner, thread_id, {REPLY: {"asked": asked}})
     except (ValueError, AnswerShapeError) as error:
         await services.threads.update(principal.owner, thread_id, {REPLY: {"asked": asked, "problem": str(error)}})
-    except (InterruptAnsweredError, ResumeError):  # another answer was faster
+    except (InterruptAnsweredError, ResumeError, NotFoundError):  # another answer was faster, or the thread was deleted
         return
 
 

@@ -11,7 +11,8 @@
 Forms of MCP are flat: texts, numbers, booleans and choices. What only a device or a payment can answer is not asked here.
 
 Declining is an answer where the question has one: an approval is rejected, a server hears that its question was declined, and an agent
-that asked for words reads that the person declined. Any other question stays open.
+that asked for words reads that the person declined. Any other question stays open. Dismissing a form (`cancel`) decides nothing, so the
+question stays open too; only a server's question has an answer for it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _PLAIN = ("string", "number", "integer", "boolean")
 _DECLINED = "I would rather not answer this."
 
 
-class DeclinedError(Exception):
-    """The person answered nothing, and the question has no answer that says so."""
+class NoAnswerError(Exception):
+    """The person decided nothing, or declined a question that has no answer for it."""
 
 
 def form_of(pending: PendingInterrupt, session: Session) -> dict[str, Any] | None:
@@ -57,15 +58,17 @@ def read_reply(pending: PendingInterrupt, reply: Mapping[str, Any]) -> Any:
     """The answer in a client's reply.
 
     Raises:
-        DeclinedError: If the question stays open.
+        NoAnswerError: If the question stays open.
         ValueError: With a sentence, if the reply does not fit.
     """
     question, action, content = pending.value, reply.get("action"), reply.get("content")
     if is_elicitation(question):
         filled = {"content": content} if action == "accept" and content is not None else {}
         return {"action": action, **filled, "question_id": question["question_id"]}
-    if action != "accept":
+    if action == "decline":
         return _decline(question)
+    if action != "accept":
+        raise NoAnswerError
     if not isinstance(content, Mapping):
         raise ValueError("The form came back without its fields. Please fill it in.")
     if is_approval(question):
@@ -149,7 +152,7 @@ def _decline(question: Any) -> Any:
         return {"decisions": [{"type": "reject"} for _ in question["action_requests"]]}
     if is_clarification(question) and (not question.get("options") or question.get("allow_freeform")):
         return {"selected": [], "freeform": _DECLINED} if question.get("options") else {"response": _DECLINED}
-    raise DeclinedError
+    raise NoAnswerError
 
 
 def _is_flat(schema: Mapping[str, Any] | None) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeGuard
 
 from stepwell.server.parts import Services
 
@@ -20,6 +20,9 @@ INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS = -32600, -32601, -32602
 RpcId = str | int
 _SESSION = re.compile(r"[0-9a-f-]{36}(\.[a-z]+)*")
 _FORM, _URL = "form", "url"
+_MOST_CHARS = 200
+_LARGEST = 2**53
+"""Whole numbers up to here are the same in all languages."""
 
 
 class RpcError(Exception):
@@ -77,8 +80,10 @@ def read_session(headers: Mapping[str, str]) -> Session:
 def initialize(services: Services, params: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The result of `initialize`, and the session's id."""
     wanted = params.get("protocolVersion")
-    declared = params.get("capabilities")
-    asks = declared.get("elicitation") if isinstance(declared, Mapping) else None
+    declared = params.get("capabilities") or {}
+    asks = declared.get("elicitation") if isinstance(declared, Mapping) else declared
+    if asks is not None and not isinstance(asks, Mapping):
+        raise RpcError(INVALID_PARAMS, "'capabilities' is an object, and 'elicitation' in it too.")
     # A client that says nothing more about elicitation can show forms.
     modes = [] if asks is None else [_FORM] if not asks else [mode for mode in (_FORM, _URL) if mode in asks]
     result = {
@@ -101,9 +106,18 @@ def rpc_error(message_id: RpcId | None, code: int, message: str) -> dict[str, An
 def read_id(message: Mapping[str, Any]) -> RpcId | None:
     """A request's id; None for a notification."""
     found = message.get("id")
-    if found is None or (isinstance(found, str | int) and not isinstance(found, bool) and len(str(found)) <= 200):
+    if found is None or is_rpc_id(found):
         return found
-    raise RpcError(INVALID_REQUEST, "The id of a message is a text or a whole number of at most 200 characters.")
+    raise RpcError(
+        INVALID_REQUEST, f"The id of a message is a text of at most {_MOST_CHARS} characters, or a whole number below 2^53."
+    )
+
+
+def is_rpc_id(value: object) -> TypeGuard[RpcId]:
+    """Whether a value can be an id, or a progress token."""
+    if isinstance(value, str):
+        return len(value) <= _MOST_CHARS and not any("\ud800" <= char <= "\udfff" for char in value)  # no half characters
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def params_of(message: Mapping[str, Any]) -> Mapping[str, Any]:

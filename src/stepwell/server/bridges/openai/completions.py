@@ -16,7 +16,7 @@ import orjson
 
 from stepwell.answers.typed import read_line, wording
 from stepwell.database.types import PendingInterrupt, RequestKey
-from stepwell.errors import AnswerShapeError, InvalidRequestError
+from stepwell.errors import AnswerShapeError, InvalidRequestError, NotFoundError
 from stepwell.middleware.caller_tools import CALLER_TOOLS
 from stepwell.server.bridges.openai.errors import error_body
 from stepwell.server.bridges.openai.marks import mark
@@ -47,10 +47,7 @@ async def begin(turns: Turns, conversation: Conversation, headers: Any, key: Req
         except (ValueError, AnswerShapeError) as error:
             return AskedAgain(asking, f"{error}\n\n{_worded(waiting)}{mark(asking)}")
     thread_id = conversation.thread_id
-    messages = conversation.new if thread_id else list(conversation.messages)
-    if not messages:
-        raise InvalidRequestError("The last message is the assistant's. Send one of the user after it.")
-    given = {"messages": messages}
+    given = {"messages": conversation.new if thread_id else list(conversation.messages)}
     context = {CALLER_TOOLS: list(conversation.tools)} if conversation.tools else None
     return await turns.begin(conversation.assistant_id, given, thread_id=thread_id, headers=headers, key=key, context=context)
 
@@ -72,8 +69,8 @@ class Completion:
         """One completion, or an error."""
         outcome = await turn.outcome()
         if outcome.status in ("failed", "stopped"):
-            self.status = 500
-            return orjson.dumps(error_body(outcome.error or STOPPED, 500, outcome.error_kind or "stopped"))
+            self.status, body = _error(outcome)
+            return body
         calls = self._calls(outcome)
         return orjson.dumps(self._completion(_text(turn, outcome), await _usage(turn), _place(turn, outcome), calls))
 
@@ -82,6 +79,17 @@ class Completion:
 
     async def chunks(self, turn: Turn) -> AsyncGenerator[bytes, None]:
         yield self._chunk({"role": "assistant", "content": ""})
+        try:
+            async with aclosing(self._pieces(turn)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except NotFoundError:
+            yield data_frame(orjson.dumps(error_body("The thread was deleted, and its run with it.", 404)))
+        yield data_frame(_DONE)
+        for addition in turn.additions:  # after the end, where only clients look that have sent a payment
+            yield await addition.last_event(turn.services, turn.run)
+
+    async def _pieces(self, turn: Turn) -> AsyncGenerator[bytes, None]:
         async with aclosing(turn.follow()) as happenings:
             async for each in happenings:
                 match each:
@@ -93,13 +101,10 @@ class Completion:
                     case Restarted():
                         self.written.begin_again()
                     case Outcome(status="failed" | "stopped"):
-                        yield data_frame(orjson.dumps(error_body(each.error or STOPPED, 500, each.error_kind or "stopped")))
+                        yield data_frame(_error(each)[1])
                     case Outcome():
                         async for piece in self._end(turn, each):
                             yield piece
-        yield data_frame(_DONE)
-        for addition in turn.additions:  # after the end, where only clients look that have sent a payment
-            yield await addition.last_event(turn.services, turn.run)
 
     async def chunks_asked_again(self, again: AskedAgain) -> AsyncGenerator[bytes, None]:
         yield self._chunk({"role": "assistant", "content": again.text})
@@ -174,6 +179,13 @@ class WrittenText:
         self._text = self._text + text if self._message_id == message_id else text
         self._message_id = message_id
         return gap + text
+
+
+def _error(outcome: Outcome) -> tuple[int, bytes]:
+    """Why a run has no answer: the status, and the error. What an agent refuses of a request, such as a tool's name, is the caller's to
+    change."""
+    status = 400 if outcome.error_kind == InvalidRequestError.__name__ else 500
+    return status, orjson.dumps(error_body(outcome.error or STOPPED, status, outcome.error_kind or "stopped"))
 
 
 def _text(turn: Turn, outcome: Outcome) -> str:

@@ -1,7 +1,8 @@
 """A request for a chat completion, and what it means for an assistant.
 
 What the assistant decides itself is accepted and ignored: temperature, limits of tokens, penalties, seeds. What would change the meaning
-of the response if it were ignored is refused: several choices, a form of the answer, audio, tools where the graph cannot offer them.
+of the response if it were ignored is refused: several choices, a form of the answer, probabilities, audio, tools where the graph cannot
+offer them.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from stepwell.database.types import Assistant
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.server.bridges.content import text_of
+from stepwell.server.bridges.incoming import messages_fault
 from stepwell.server.bridges.naming import NamedAssistant, named_assistants
 from stepwell.server.bridges.openai.marks import marked_thread, without_mark
+from stepwell.server.bridges.turns import read_thread_id
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 
@@ -28,6 +31,34 @@ _log = logging.getLogger("stepwell.server")
 _ROLES = {"developer": "system", "system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
 
+class CalledFunction(BaseModel):
+    """A function that the model has called, in a message of the past."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: Annotated[str, Field(min_length=1, max_length=256)]
+    arguments: str = ""
+
+    @field_validator("arguments")
+    @classmethod
+    def _read_arguments(cls, text: str) -> str:
+        try:
+            read = orjson.loads(text.strip() or "{}")
+        except ValueError:
+            read = None
+        if not isinstance(read, dict):
+            raise ValueError("it must be a JSON object, as text")
+        return text if text.strip() else "{}"
+
+
+class ToolCall(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    id: Annotated[str, Field(min_length=1, max_length=256)]
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
 class ChatMessage(BaseModel):
     """One message, in any form that OpenAI's clients send."""
 
@@ -35,7 +66,7 @@ class ChatMessage(BaseModel):
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
-    tool_calls: Annotated[list[dict[str, Any]], Field(max_length=1000)] | None = None
+    tool_calls: Annotated[list[ToolCall], Field(max_length=1000)] | None = None
     tool_call_id: Annotated[str, Field(max_length=256)] | None = None
 
 
@@ -73,7 +104,9 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     tools: Annotated[list[CallerTool], Field(max_length=128)] | None = None
     tool_choice: Any = None
+    functions: Any = None
     n: int | None = None
+    logprobs: bool | None = None
     response_format: dict[str, Any] | None = None
     modalities: list[str] | None = None
     metadata: dict[str, Any] | None = None
@@ -114,7 +147,11 @@ async def read_conversation(
     """What a request means. Raises an `InvalidRequestError` for what cannot be done."""
     _refuse_what_would_be_ignored(body)
     model = await find_model(services, principal, body.model)
-    messages = [_message(each) for each in body.messages]
+    messages = [_message(number, each) for number, each in enumerate(body.messages)]
+    if fault := messages_fault(messages):
+        raise InvalidRequestError(fault)
+    if messages[-1]["role"] == "assistant":
+        raise InvalidRequestError("The last message is the assistant's. Send one of the user after it.")
     tools = [] if body.tool_choice == "none" else _read_tools(body)
     if tools and not await services.registry.takes_caller_tools(model.assistant.graph_id, principal.owner):
         raise InvalidRequestError(
@@ -174,6 +211,10 @@ def _refuse_what_would_be_ignored(body: ChatRequest) -> None:
         )
     if body.modalities and body.modalities != ["text"]:
         raise InvalidRequestError("'modalities' is [\"text\"]: assistants answer with text.")
+    if body.logprobs:
+        raise InvalidRequestError("'logprobs' is false: an assistant's answer has no probabilities. Leave it out.")
+    if body.functions:
+        raise InvalidRequestError("'functions' is the old form of 'tools'. Send 'tools'.")
 
 
 def _read_tools(body: ChatRequest) -> list[Json]:
@@ -182,29 +223,22 @@ def _read_tools(body: ChatRequest) -> list[Json]:
     return [tool.model_dump(exclude_none=True) for tool in body.tools or ()]
 
 
-def _message(message: ChatMessage) -> Json:
+def _message(number: int, message: ChatMessage) -> Json:
     """A message as LangGraph takes it. Parts of the content pass as they are: LangChain reads OpenAI's forms."""
     content = message.content if message.content is not None else ""
-    if isinstance(content, list) and not all(isinstance(part.get("type"), str) for part in content):
-        raise InvalidRequestError("Each part of a message's 'content' has a 'type', such as \"text\" or \"image_url\".")
     made: dict[str, Any] = {"role": _ROLES[message.role], "content": content}
     if message.tool_calls:
-        made["tool_calls"] = message.tool_calls
+        made["tool_calls"] = [call.model_dump() for call in message.tool_calls]
     if message.role == "tool":
-        made["tool_call_id"] = message.tool_call_id or ""
+        if not message.tool_call_id:
+            raise InvalidRequestError(f"messages[{number}] is a tool's result, so it needs 'tool_call_id': the id of the call.")
+        made["tool_call_id"] = message.tool_call_id
     return made
 
 
 def _named_thread(body: ChatRequest, headers: Mapping[str, str]) -> str | None:
     named = headers.get(THREAD_HEADER) or (body.metadata or {}).get("thread_id")
-    if not named:
-        return None
-    try:
-        return str(UUID(str(named)))
-    except ValueError as error:
-        raise InvalidRequestError(
-            "The thread's id is a UUID. Send one of your own to begin a conversation that is kept."
-        ) from error
+    return read_thread_id(named) if named else None
 
 
 def _waiting_thread(messages: Sequence[Json]) -> str | None:
