@@ -171,6 +171,20 @@ def test_disabled_routes_are_gone_with_everything_that_does_the_same(start: Star
         assert http.get(f"/threads/{thread_id}").status_code == 200
 
 
+def test_agents_of_others_find_nothing_where_a2a_is_disabled(start: Start) -> None:
+    server = start(http={"disable_a2a": True})
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+        for path in ("/a2a/agent", "/a2a/agent/"):
+            assert http.post(path, json=body).status_code == 404, path
+        for path in ("/.well-known/agent-card.json", "/a2a/agent/.well-known/agent-card.json"):
+            assert http.get(path).status_code == 404, path
+        assert not [path for path in http.get("/openapi.json").json()["paths"] if "a2a" in path]
+        assert (
+            http.post("/runs/wait", json={"assistant_id": "agent", "input": {"messages": [["user", "hi"]]}}).status_code == 200
+        )
+
+
 def test_headers_reach_runs_and_a_prefix_serves_everything(start: Start) -> None:
     choice = {"includes": ["x-*", "authorization"], "excludes": ["x-secret*"]}
     logged = {"includes": ["x-*", "authorization"]}
