@@ -306,6 +306,16 @@ async def test_question_of_another_assistant_is_not_answered(server: Server) -> 
     assert state_of(await asking.get_task(GetTaskRequest(id=task.id))) == "TASK_STATE_CANCELED"
 
 
+async def test_second_of_two_answers_is_told_so(server: Server) -> None:
+    client = await connect(server, "careful", streaming=False)
+    task = (await send(client, saying("1 + 2?")))[0].task
+    replies = [said(text, taskId=task.id) for text in ("yes", "no", "no, too dear")]
+    answers = await asyncio.gather(*(rpc(server, "SendMessage", {"message": reply}, "careful") for reply in replies))
+    errors = [each["error"] for each in answers if "error" in each]
+    assert len(errors) < len(answers)
+    assert all((each["code"] == -32004 and "GetTask" in each["message"]) or "ended" in each["message"] for each in errors)
+
+
 async def test_subscriber_of_a_question_hears_that_it_was_given_up(server: Server) -> None:
     client = await connect(server, "careful", streaming=False)
     task = (await send(client, saying("1 + 2?")))[0].task
