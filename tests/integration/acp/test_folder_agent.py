@@ -30,6 +30,27 @@ def answer(state, config):
 graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer").add_edge("answer", END).compile()
 """
 
+SLOW = """
+import time
+from pathlib import Path
+time.sleep(1)  # an import that takes as long as those of real projects
+
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
+
+HERE = Path(__file__).parent
+
+def work(state):
+    (HERE / "reached").touch()
+    while not (HERE / "go").exists():
+        time.sleep(0.05)
+    if (HERE / "fail").exists():
+        raise ValueError("The disk is on fire.")
+    return {"messages": [AIMessage("late")]}
+
+slow = StateGraph(MessagesState).add_node("work", work).add_edge(START, "work").compile()
+"""
+
 
 @pytest.fixture
 def provider() -> Iterator[FakeProvider]:
@@ -109,6 +130,50 @@ async def test_killed_process_loses_nothing(provider: FakeProvider, project: Pat
     assert [each.status for each in editor.of("tool_call_update")] == ["completed"]
     assert not editor.asked
     assert (project / "b.txt").read_text() == "two"
+
+
+async def kill_in_a_turn(folder: Path, project: Path) -> str:
+    """A session whose turn has begun, in a process that is no more."""
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "langgraph.json").write_text('{"dependencies": ["."], "graphs": {"slow": "./slow.py:slow"}}')
+    async with editing(Editor(), folder / "data", "--graphs", str(folder / "langgraph.json")) as (agent, process):
+        session = str((await agent.new_session(cwd=str(project), mcp_servers=[])).session_id)
+        prompt = asyncio.create_task(agent.prompt(session_id=session, prompt=words("Work")))
+        async with asyncio.timeout(PATIENCE_S):
+            while not (folder / "reached").exists():  # noqa: ASYNC110 - another process makes the file
+                await asyncio.sleep(0.05)
+        process.kill()
+        await process.wait()
+        with pytest.raises((ConnectionError, RequestError)):
+            await prompt
+    return session
+
+
+async def test_killed_turn_of_a_project_goes_on(project: Path, tmp_path: Path) -> None:
+    session = await kill_in_a_turn(tmp_path, project)
+    editor = Editor()
+    async with editing(editor, tmp_path / "data", "--graphs", str(tmp_path / "langgraph.json")) as (agent, _):
+        await agent.load_session(cwd=str(project), session_id=session, mcp_servers=[])
+        assert editor.text("user_message_chunk") == "Work"
+        (tmp_path / "go").touch()
+        await editor.until(lambda: editor.text() == "late")
+
+
+async def test_killed_turn_that_fails_later_is_told(project: Path, tmp_path: Path) -> None:
+    session = await kill_in_a_turn(tmp_path, project)
+    (tmp_path / "fail").touch()
+    (tmp_path / "go").touch()
+    for _ in range(2):  # in the process that goes on, and in a later one
+        editor = Editor()
+        async with editing(editor, tmp_path / "data", "--graphs", str(tmp_path / "langgraph.json")) as (agent, _):
+            await agent.load_session(cwd=str(project), session_id=session, mcp_servers=[])
+            await editor.until(lambda: "The disk is on fire." in editor.text())  # noqa: B023 - awaited here
+            assert editor.text("user_message_chunk") == "Work"
+    (tmp_path / "fail").unlink()
+    async with editing(editor := Editor(), tmp_path / "data", "--graphs", str(tmp_path / "langgraph.json")) as (agent, _):
+        await agent.load_session(cwd=str(project), session_id=session, mcp_servers=[])
+        await agent.prompt(session_id=session, prompt=words("Again"))
+        assert editor.text().endswith("late")
 
 
 async def test_a_print_in_a_graph_does_not_break_the_connection(project: Path, tmp_path: Path) -> None:

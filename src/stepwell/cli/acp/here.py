@@ -156,11 +156,11 @@ class ThreadsHere:
     async def _open_thread(self, thread_id: str, about: dict[str, Any], mcp_servers: Sequence[Any]) -> EditorThread:
         folder, graph_id = Path(about["cwd"]), self._chosen.graph_id
         registry = await self._chosen.prepare(folder, mcp_servers)
+        await registry.check()  # before the engine takes up a run that was left
         stack = AsyncExitStack()
         place = self._folder / thread_id
         opened = await stack.enter_async_context(open_engine(place / _DATABASE, graph_id, registry))
         self._open[thread_id] = stack
-        await registry.check()
         modes = (await registry.run_modes()).get(graph_id) or []
         fields = await registry.input_fields(graph_id)
         configurable: dict[str, Any] = {"cwd": str(folder)}

@@ -20,6 +20,7 @@ import importlib.util
 import logging
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import packages_distributions, version
@@ -32,6 +33,8 @@ from stepwell.errors import ConfigurationError, GraphBuildError, StepwellError
 NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _log = logging.getLogger(__name__)
 _FILE_MODULE = "stepwell_served_"
+_IMPORTING = threading.RLock()
+"""Held while a file is executed, so that another thread does not see a module that lacks its second half."""
 _KEY_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET|CREDENTIALS)\b")
 """Names of variables mentioned in providers' errors. Only the names are shown: a value beside them may be a secret."""
 
@@ -210,10 +213,9 @@ def _import_file(base: Path, place: str) -> ModuleType:
     dotted = _name_in_package(path)
     if dotted and _spec_origin(dotted) == path:
         return importlib.import_module(dotted)
-    name = _module_name(base.resolve(), path)
-    if name in sys.modules:
-        return sys.modules[name]
-    return _execute(name, path)
+    with _IMPORTING:
+        name = _module_name(base.resolve(), path)
+        return sys.modules.get(name) or _execute(name, path)
 
 
 def _name_in_package(path: Path) -> str | None:

@@ -167,9 +167,12 @@ def _stream(call: Any, events: AsyncGenerator[dict[str, Any]], services: Service
     from stepwell.server.bridges.a2a import calls
 
     async def pieces() -> AsyncGenerator[bytes]:
-        async with aclosing(events) as arriving:
-            async for event in arriving:
-                yield data_frame(encode(calls.answer(call.id, event)))
+        try:
+            async with aclosing(events) as arriving:
+                async for event in arriving:
+                    yield data_frame(encode(calls.answer(call.id, event)))
+        except StepwellError as error:  # such as: somebody deletes the conversation meanwhile
+            yield data_frame(encode(calls.refuse(call.id, _fault(error))))
 
     return EventStream(pieces(), services.streams)
 

@@ -17,14 +17,16 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
+from uuid import uuid4
 
+from acp import update_agent_message_text
 from acp.schema import SessionInfo
 
 from stepwell.errors import StepwellError
 from stepwell.terminal.acp.folder import EditorFolder
 from stepwell.terminal.acp.prompts import PromptBlock, read_prompt, text_in
 from stepwell.terminal.acp.questions import Editor, PermissionCancelledError, Questions, takes_words
-from stepwell.terminal.acp.replay import replay
+from stepwell.terminal.acp.replay import replay, replay_new
 from stepwell.terminal.acp.updates import Update, Updates
 from stepwell.terminal.chat.options import PERMISSION_MODE, USUAL
 from stepwell.terminal.dialogue.session import RunFailedError, Session, StreamPart
@@ -83,7 +85,9 @@ class Conversation:
 
     async def show_stored(self) -> None:
         """Show everything that the thread has stored. A run that still goes on is shown afterwards, while the editor waits for nobody."""
-        await self._show_all(replay(await self._session.values(), self._updates))
+        given = await self._session.inputs()
+        values = await self._session.values()
+        await self._show_all([*replay(values, self._updates), *replay_new(values, given)])
 
     async def prompt(self, blocks: Sequence[PromptBlock]) -> Ending:
         """Start or resume a run with what the person sends, and show it to its end."""
@@ -91,8 +95,18 @@ class Conversation:
         return await self._take_turn(self._answer_or_send(content))
 
     async def go_on(self) -> None:
-        """Show the rest of a run that another process has left, and ask what it asks."""
-        await self._take_turn(self._drive(self._session.follow()))
+        """Show the rest of a run that another process has left, and ask what it asks. If it fails, or has failed, the person is told here:
+        no prompt waits for it."""
+        try:
+            await self._take_turn(self._follow())
+        except RunFailedError as error:
+            await self._show_all([update_agent_message_text(f"The last turn failed: {error.reason or error.kind}")])
+
+    async def _follow(self) -> Ending:
+        ending = await self._drive(self._session.follow())
+        if failure := await self._session.failure():
+            raise failure
+        return ending
 
     def set_mode(self, mode: str) -> None:
         if mode == USUAL:
@@ -136,7 +150,7 @@ class Conversation:
                 return "end_turn" if answers is None else await self._drive(self._session.answer(answers))
         title = text_in(content)[:_TITLE_CHARS]
         self.thread.note({"title": title})
-        message = {"messages": [{"role": "user", "content": content}], **self._device_fields()}
+        message = {"messages": [{"role": "user", "content": content, "id": str(uuid4())}], **self._device_fields()}
         return await self._drive(self._session.send(message, title=title))
 
     def _device_fields(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from acp import image_block, update_user_message, update_user_message_text
@@ -14,10 +14,7 @@ from stepwell.terminal.dialogue.interleaving import Said
 
 def replay(values: Mapping[str, Any], updates: Updates) -> Iterator[Update]:
     """Everything that was said and done in the thread, in its order, and its plan."""
-    messages = values.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        if not isinstance(message, Mapping):
-            continue
+    for message in _messages_in(values):
         if is_from_agent(message):
             yield from _replay_agent(message, updates)
         elif message.get("type") == "tool":
@@ -28,6 +25,19 @@ def replay(values: Mapping[str, Any], updates: Updates) -> Iterator[Update]:
             yield from _replay_person(message)
     if isinstance(todos := values.get("todos"), list) and todos:
         yield plan_of([each for each in todos if isinstance(each, Mapping)])
+
+
+def replay_new(values: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> Iterator[Update]:
+    """What the person has said in the inputs of runs, without what the thread has stored of it."""
+    stored = {message.get("id") for message in _messages_in(values)}
+    for message in (message for given in inputs for message in _messages_in(given)):
+        if message.get("role") == "user" and message.get("id") not in stored:
+            yield from _replay_person(message)
+
+
+def _messages_in(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    messages = values.get("messages")
+    return [each for each in messages if isinstance(each, Mapping)] if isinstance(messages, list) else []
 
 
 def _replay_agent(message: Mapping[str, Any], updates: Updates) -> Iterator[Update]:

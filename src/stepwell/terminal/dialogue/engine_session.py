@@ -19,7 +19,7 @@ import orjson
 from stepwell.clock import SystemClock
 from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
-from stepwell.database.types import Thread
+from stepwell.database.types import Run, Thread
 from stepwell.errors import MessageTakenError, NoActiveRunError, NotFoundError, RewindError, RunError
 from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
@@ -37,6 +37,7 @@ from stepwell.terminal.dialogue.session import (
     StreamPart,
     SubAgentLine,
     TaskLine,
+    failure_in,
     read_part,
 )
 from stepwell.terminal.dialogue.stored_subagents import stored_messages, stored_subagents
@@ -124,12 +125,14 @@ class EngineSession:
         return self._start(command={"resume": dict(answers)})
 
     async def follow(self) -> AsyncGenerator[StreamPart]:
-        runs = await self._records.list_runs(_OWNER, self._thread_id, None, Page(limit=_NEWEST))
-        for run in reversed(runs):
-            if not run.finished:
-                async with aclosing(self._read(run.run_id)) as parts:
-                    async for part in parts:
-                        yield part
+        for run in await self._active_runs():
+            async with aclosing(self._read(run.run_id)) as parts:
+                async for part in parts:
+                    yield part
+
+    async def _active_runs(self) -> list[Run]:
+        runs = await self._records.list_runs(_OWNER, self._thread_id, None, Page(limit=_NEWEST)) if await self._thread() else []
+        return [run for run in reversed(runs) if not run.finished]
 
     async def stop(self) -> None:
         if self._run_id is not None:
@@ -139,6 +142,13 @@ class EngineSession:
     async def values(self) -> Mapping[str, Any]:
         thread = await self._thread()
         return (thread.values if thread else None) or {}
+
+    async def inputs(self) -> list[Mapping[str, Any]]:
+        return [run.request.input for run in await self._active_runs() if isinstance(run.request.input, Mapping)]
+
+    async def failure(self) -> RunFailedError | None:
+        thread = await self._thread()
+        return failure_in(thread.error) if thread and thread.status == "error" else None
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         thread = await self._thread()

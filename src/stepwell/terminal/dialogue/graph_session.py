@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from stepwell.errors import NoActiveRunError, NotFoundError
 from stepwell.state.steering import Steering
-from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, SubAgentLine, TaskLine, ThreadLine
+from stepwell.terminal.dialogue.session import OpenInterrupt, RunFailedError, StreamPart, SubAgentLine, TaskLine, ThreadLine
 from stepwell.terminal.dialogue.stored_subagents import stored_messages, stored_subagents
 from stepwell.tools.shared_spending import SHARED, WHOLE_THREAD, SharedHere
 
@@ -62,6 +62,13 @@ class GraphSession:
     async def values(self) -> Mapping[str, Any]:
         values: Mapping[str, Any] = _as_json((await self._state()).values)
         return values
+
+    async def inputs(self) -> list[Mapping[str, Any]]:
+        return []
+
+    async def failure(self) -> RunFailedError | None:
+        """None: whoever reads a run's stream gets its exception, and nothing of it is kept."""
+        return None
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         state = await self._state()

@@ -38,6 +38,7 @@ from stepwell.terminal.dialogue.session import (
     StreamPart,
     SubAgentLine,
     TaskLine,
+    failure_in,
     read_part,
 )
 from stepwell.terminal.dialogue.stored_subagents import shorten
@@ -112,13 +113,15 @@ class RemoteSession:
         return self._start(command={"resume": dict(answers)})
 
     async def follow(self) -> AsyncGenerator[StreamPart]:
-        with self._sentences():
-            runs = await self._client.runs.list(self._thread_id, limit=NEWEST)
-        under_way = [run["run_id"] for run in reversed(runs) if run["status"] in ("pending", "running")]
-        for run_id in under_way:
-            async with aclosing(self._join(run_id)) as parts:
+        for run in await self._active_runs():
+            async with aclosing(self._join(run["run_id"])) as parts:
                 async for part in parts:
                     yield part
+
+    async def _active_runs(self) -> list[Mapping[str, Any]]:
+        with self._sentences():
+            runs = await self._client.runs.list(self._thread_id, limit=NEWEST)
+        return [run for run in reversed(runs) if run["status"] in ("pending", "running")]
 
     async def stop(self) -> None:
         if not self._under_way:
@@ -136,6 +139,14 @@ class RemoteSession:
     async def values(self) -> Mapping[str, Any]:
         values = (await self._thread()).get("values")
         return values if isinstance(values, Mapping) else {}
+
+    async def inputs(self) -> list[Mapping[str, Any]]:
+        given = [(run.get("kwargs") or {}).get("input") for run in await self._active_runs()]
+        return [each for each in given if isinstance(each, Mapping)]
+
+    async def failure(self) -> RunFailedError | None:
+        thread: Mapping[str, Any] = await self._thread()
+        return failure_in(thread.get("error")) if thread.get("status") == "error" else None
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         waiting = (await self._thread()).get("interrupts") or {}

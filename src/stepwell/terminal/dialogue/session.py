@@ -82,8 +82,14 @@ def read_part(event: str, data: Any) -> StreamPart:
     """A part from an event's name and data; `RunFailedError` for an `error` event."""
     mode, *namespace = event.split("|")
     if mode == "error":
-        raise RunFailedError(str(data.get("error") or "Error"), str(data.get("message") or ""))
+        raise failure_in(data)
     return StreamPart(mode, tuple(namespace), data)
+
+
+def failure_in(error: Mapping[str, Any] | None) -> RunFailedError:
+    """The failure of a run, from the error that its thread keeps."""
+    error = error or {}
+    return RunFailedError(str(error.get("error") or "Error"), str(error.get("message") or ""))
 
 
 class Session(Protocol):
@@ -111,6 +117,14 @@ class Session(Protocol):
 
     async def values(self) -> Mapping[str, Any]:
         """The thread's state; empty before its first run."""
+        ...
+
+    async def inputs(self) -> list[Mapping[str, Any]]:
+        """The inputs of active runs, oldest first. `values` may not have them yet."""
+        ...
+
+    async def failure(self) -> RunFailedError | None:
+        """How the thread's newest run failed; None if it did not."""
         ...
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -25,12 +26,17 @@ from a2a.types.a2a_pb2 import (
     TaskState,
 )
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from google.protobuf.json_format import ParseDict
+from google.protobuf.struct_pb2 import Value
 from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
 from tests.integration.server.auth.test_auth_server import ASKING, add_key
 from tests.integration.server.conftest import Server, serve
 from tests.integration.server.graphs import GRAPHS
+from typing_extensions import TypedDict
 
 from stepwell import create_deep_agent
+from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.testing import Asked, ScriptedModel, call, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -50,12 +56,40 @@ async def hang(asked: Asked) -> Any:
     await asyncio.Event().wait()
 
 
+COUNTS, HELD = asyncio.Event(), asyncio.Event()
+
+
+@tool
+async def count() -> str:
+    """Count, until the test lets it end."""
+    COUNTS.set()
+    await HELD.wait()
+    return "counted"
+
+
+def listen(asked: Asked) -> Any:
+    heard = [message.text for message in asked.messages if message.type == "human"]
+    return say(f"Heard: {', '.join(heard)}") if any(each.type == "tool" for each in asked.messages) else call("count")
+
+
+class Sum(TypedDict, total=False):
+    a: int
+    b: int
+    total: int
+
+
+def total(state: Sum) -> Sum:
+    return {"total": state["a"] + state["b"]}
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
     graphs = {
         "agent": create_deep_agent(ScriptedModel.answering(play), [add]),
         "careful": create_deep_agent(ScriptedModel.answering(play), [add], interrupt_on={"add": True}),
         "hangs": create_deep_agent(ScriptedModel.answering(hang)),
+        "steered": create_deep_agent(ScriptedModel.answering(listen), [count]),
+        "adder": StateGraph(Sum).add_node("total", total).add_edge(START, "total").compile(),
         **GRAPHS,
     }
     async with serve(tmp_path_factory.mktemp("server"), graphs=graphs) as running:
@@ -70,6 +104,10 @@ def saying(text: str, **names: str) -> SendMessageRequest:
     return SendMessageRequest(
         message=Message(message_id=str(uuid.uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)], **names)
     )
+
+
+def said(text: str, **names: str) -> dict[str, Any]:
+    return {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": text}], **names}
 
 
 async def send(client: Any, request: SendMessageRequest) -> list[Any]:
@@ -240,6 +278,56 @@ async def test_open_question_can_be_given_up(server: Server) -> None:
     assert state_of(await client.get_task(GetTaskRequest(id=task.id))) == "TASK_STATE_CANCELED"
 
 
+async def test_given_up_question_is_closed_for_good(server: Server) -> None:
+    client = await connect(server, "careful", streaming=False)
+    task = (await send(client, saying("1 + 2?")))[0].task
+    await client.cancel_task(CancelTaskRequest(id=task.id))
+    thread = await server.client.threads.get(task.context_id)
+    assert (thread["status"], thread["interrupts"]) == ("idle", {})
+    following = (await send(client, saying("yes", context_id=task.context_id)))[0].task
+    assert following.id != task.id
+    assert state_of(following) == "TASK_STATE_INPUT_REQUIRED"  # nothing was approved, so the agent asks again
+    assert state_of(await client.get_task(GetTaskRequest(id=task.id))) == "TASK_STATE_CANCELED"
+    done = (await send(client, saying("yes", task_id=following.id)))[0].task
+    assert (state_of(done), done.artifacts[0].parts[0].text) == ("TASK_STATE_COMPLETED", "It is 3.")
+    listed = await client.list_tasks(ListTasksRequest(context_id=task.context_id))
+    assert {each.id: state_of(each) for each in listed.tasks} == {
+        task.id: "TASK_STATE_CANCELED",
+        following.id: "TASK_STATE_COMPLETED",
+    }
+
+
+async def test_question_of_another_assistant_is_not_answered(server: Server) -> None:
+    asking = await connect(server, "careful", streaming=False)
+    task = (await send(asking, saying("1 + 2?")))[0].task
+    other = await connect(server, "echo", streaming=False)
+    done = (await send(other, saying("yes", context_id=task.context_id)))[0].task
+    assert (state_of(done), done.id != task.id) == ("TASK_STATE_COMPLETED", True)
+    assert state_of(await asking.get_task(GetTaskRequest(id=task.id))) == "TASK_STATE_CANCELED"
+
+
+async def test_second_of_two_answers_is_told_so(server: Server) -> None:
+    client = await connect(server, "careful", streaming=False)
+    task = (await send(client, saying("1 + 2?")))[0].task
+    replies = [said(text, taskId=task.id) for text in ("yes", "no", "no, too dear")]
+    answers = await asyncio.gather(*(rpc(server, "SendMessage", {"message": reply}, "careful") for reply in replies))
+    errors = [each["error"] for each in answers if "error" in each]
+    assert len(errors) < len(answers)
+    assert all((each["code"] == -32004 and "GetTask" in each["message"]) or "ended" in each["message"] for each in errors)
+
+
+async def test_subscriber_of_a_question_hears_that_it_was_given_up(server: Server) -> None:
+    client = await connect(server, "careful", streaming=False)
+    task = (await send(client, saying("1 + 2?")))[0].task
+    listener = await connect(server, "careful")
+    events = aiter(listener.subscribe(SubscribeToTaskRequest(id=task.id)))
+    assert state_of((await anext(events)).task) == "TASK_STATE_INPUT_REQUIRED"
+    await client.cancel_task(CancelTaskRequest(id=task.id))
+    async with asyncio.timeout(20):
+        rest = [event async for event in events]
+    assert [event.status_update.status.state for event in rest] == [TaskState.TASK_STATE_CANCELED]
+
+
 async def test_subscriber_of_a_question_hears_what_follows_its_answer(server: Server) -> None:
     client = await connect(server, "careful", streaming=False)
     task = (await send(client, saying("1 + 2?")))[0].task
@@ -250,6 +338,72 @@ async def test_subscriber_of_a_question_hears_what_follows_its_answer(server: Se
     rest = [event async for event in events]
     assert rest[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
     assert "".join(part.text for event in rest for part in event.artifact_update.artifact.parts) == "It is 3."
+
+
+@pytest.mark.parametrize("name", ["hangs", "careful"])
+async def test_deleted_conversation_ends_the_streams_of_its_tasks(server: Server, name: str) -> None:
+    params = {"message": said("1 + 2?"), "configuration": {"returnImmediately": name == "hangs"}}
+    task = (await rpc(server, "SendMessage", params, name))["result"]["task"]
+    client = await connect(server, name)
+    events = aiter(client.subscribe(SubscribeToTaskRequest(id=task["id"])))
+    assert (await anext(events)).task.id == task["id"]
+    await server.client.threads.delete(task["contextId"])
+    rest = []
+    async with asyncio.timeout(30):
+        with suppress(TaskNotFoundError):  # unless the stream hears first that the run was stopped
+            async for event in events:
+                rest.append(event.status_update.status.state)
+            assert rest == [TaskState.TASK_STATE_CANCELED]
+
+
+async def test_message_id_that_was_used_before_overwrites_nothing(server: Server) -> None:
+    first = (await rpc(server, "SendMessage", {"message": said("first", messageId="same")}, "echo"))["result"]["task"]
+    again = said("second", messageId="same", contextId=first["contextId"])
+    second = (await rpc(server, "SendMessage", {"message": again}, "echo"))["result"]["task"]
+    assert [each["parts"][0]["text"] for each in second["history"]] == ["second", "You said: second"]
+    values = (await server.client.threads.get_state(first["contextId"]))["values"]
+    assert [each["content"] for each in values["messages"]] == ["first", "You said: first", "second", "You said: second"]
+    read = (await rpc(server, "GetTask", {"id": second["id"]}, "echo"))["result"]
+    assert read["history"] == second["history"]
+
+
+async def test_message_enters_the_task_that_works(server: Server) -> None:
+    COUNTS.clear()
+    HELD.clear()
+    params = {"message": said("count"), "configuration": {"returnImmediately": True}}
+    task = (await rpc(server, "SendMessage", params, "steered"))["result"]["task"]
+    await asyncio.wait_for(COUNTS.wait(), 60)
+    more = said("and the sheep", taskId=task["id"], messageId=params["message"]["messageId"])  # clients use ids again
+    joined = (await rpc(server, "SendMessage", {"message": more, "configuration": {"returnImmediately": True}}, "steered"))[
+        "result"
+    ]["task"]
+    assert joined["id"] == task["id"]
+    await rpc(server, "SendMessage", {"message": more, "configuration": {"returnImmediately": True}}, "steered")  # and retry
+    HELD.set()
+    await server.client.runs.join(task["contextId"], task["id"].partition(".")[2])
+    client = await connect(server, "steered")
+    done = await client.get_task(GetTaskRequest(id=task["id"]))
+    assert state_of(done) == "TASK_STATE_COMPLETED"
+    assert [part.text for artifact in done.artifacts for part in artifact.parts] == ["Heard: count, and the sheep"]
+    listed = await client.list_tasks(ListTasksRequest(context_id=task["contextId"]))
+    assert [each.id for each in listed.tasks] == [task["id"]]
+
+
+async def test_graph_without_messages_takes_and_gives_data(server: Server) -> None:
+    card = (await server.http.get("/a2a/adder/.well-known/agent-card.json")).json()
+    assert card["defaultInputModes"] == ["application/json"]
+    refused = await rpc(server, "SendMessage", {"message": said("1 + 2?")}, "adder")
+    assert refused["error"]["code"] == -32005
+    assert "a, b, total" in refused["error"]["message"]
+    client = await connect(server, "adder", streaming=False)
+    numbers = ParseDict({"a": 1, "b": 2}, Value())
+    request = SendMessageRequest(message=Message(message_id="n1", role=Role.ROLE_USER, parts=[Part(data=numbers)]))
+    task = (await send(client, request))[0].task
+    assert state_of(task) == "TASK_STATE_COMPLETED"
+    assert dict(task.artifacts[0].parts[0].data.struct_value) == {"a": 1, "b": 2, "total": 3}
+    streamed = await send(await connect(server, "adder"), request)
+    pieces = [event.artifact_update.artifact for event in streamed if event.HasField("artifact_update")]
+    assert [dict(part.data.struct_value)["total"] for piece in pieces for part in piece.parts] == [3]
 
 
 async def test_names_of_fields_may_have_underscores(server: Server) -> None:
@@ -311,6 +465,11 @@ async def test_versions(server: Server) -> None:
             -32602,
         ),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"pageSize": 0}}', -32602),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"status": []}}', -32602),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"status": {}}}', -32602),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"contextId": 5}}', -32602),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"statusTimestampAfter": "nonsense"}}', -32602),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"statusTimestampAfter": 5}}', -32602),
     ],
 )
 async def test_bad_requests_get_the_code_and_a_sentence(server: Server, body: bytes, code: int) -> None:
@@ -320,9 +479,58 @@ async def test_bad_requests_get_the_code_and_a_sentence(server: Server, body: by
     assert error["message"].endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("configuration", "code"),
+    [
+        ({"acceptedOutputModes": ["image/png"]}, -32005),
+        ({"acceptedOutputModes": "text/plain"}, -32602),
+        ({"acceptedOutputModes": [5]}, -32602),
+        ({"pushNotificationConfig": {"url": "https://example.org"}}, -32003),
+        ({"taskPushNotificationConfig": {"url": "https://example.org"}}, -32003),
+        ({"blocking": False}, -32602),
+        ({"returnImmediately": "yes"}, -32602),
+    ],
+)
+async def test_what_cannot_be_honoured_is_refused(server: Server, configuration: dict[str, Any], code: int) -> None:
+    found = await rpc(server, "SendMessage", {"message": said("hi"), "configuration": configuration}, "echo")
+    assert found["error"]["code"] == code
+
+
+async def test_modes_and_times_that_fit_are_taken(server: Server) -> None:
+    for modes in ([], ["image/png", "text/*"], ["application/json"], ["*/*"]):
+        params = {"message": said("hi"), "configuration": {"acceptedOutputModes": modes}}
+        task = (await rpc(server, "SendMessage", params, "echo"))["result"]["task"]
+    wanted = {"contextId": task["contextId"], "statusTimestampAfter": task["status"]["timestamp"]}
+    assert (await rpc(server, "ListTasks", wanted, "echo"))["result"]["tasks"] == []
+    wanted["statusTimestampAfter"] = "2020-01-01T00:00:00+02:00"
+    assert len((await rpc(server, "ListTasks", wanted, "echo"))["result"]["tasks"]) == 1
+
+
 async def test_unknown_assistant_is_404(server: Server) -> None:
     assert (await server.http.post("/a2a/nobody", json={})).status_code == 404
     assert (await server.http.get("/a2a/nobody/.well-known/agent-card.json")).status_code == 404
+
+
+async def test_postgres_gives_the_same(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> None:
+    graphs = {"careful": create_deep_agent(ScriptedModel.answering(play), [add], interrupt_on={"add": True}), **GRAPHS}
+    folder = tmp_path_factory.mktemp("postgres")
+    async with serve(folder, graphs=graphs, persistence=PostgresPersistence(postgres_url)) as running:
+        client = await connect(running, "careful")
+        task = (await send(client, saying("1 + 2?")))[0].task
+        assert state_of(await client.get_task(GetTaskRequest(id=task.id))) == "TASK_STATE_INPUT_REQUIRED"
+        assert state_of(await client.cancel_task(CancelTaskRequest(id=task.id))) == "TASK_STATE_CANCELED"
+        second = (await send(client, saying("yes", context_id=task.context_id)))[0].task
+        events = await send(client, saying("yes", task_id=second.id))
+        assert events[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+        listed = await client.list_tasks(ListTasksRequest())
+        assert [(each.id, state_of(each)) for each in listed.tasks] == [
+            (second.id, "TASK_STATE_COMPLETED"),
+            (task.id, "TASK_STATE_CANCELED"),
+        ]
+        first = (await rpc(running, "SendMessage", {"message": said("first", messageId="same")}, "echo"))["result"]["task"]
+        again = said("second", messageId="same", contextId=first["contextId"])
+        done = (await rpc(running, "SendMessage", {"message": again}, "echo"))["result"]["task"]
+        assert [each["parts"][0]["text"] for each in done["history"]] == ["second", "You said: second"]
 
 
 async def test_tenants_do_not_see_each_other(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -347,7 +555,8 @@ async def test_tenants_do_not_see_each_other(tmp_path_factory: pytest.TempPathFa
             assert (await ask(method, {"id": task["id"]}, bert))["error"]["code"] == -32001
         reply = {**message, "parts": [{"text": "yes"}]}
         assert (await ask("SendMessage", {"message": {**reply, "taskId": task["id"]}}, bert))["error"]["code"] == -32001
-        assert "error" in await ask("SendMessage", {"message": {**reply, "contextId": task["contextId"]}}, bert)
+        refused = await ask("SendMessage", {"message": {**reply, "contextId": task["contextId"]}}, bert)
+        assert refused["error"]["message"].startswith("There is no such conversation. Leave out contextId")
         for params in ({}, {"contextId": task["contextId"]}):
             assert (await ask("ListTasks", params, bert))["result"]["tasks"] == []
         own = (await ask("ListTasks", {}, anna))["result"]["tasks"]

@@ -212,6 +212,20 @@ async def test_a_lifespan_that_fails_is_said_in_a_sentence() -> None:
             raise AssertionError("it started")
 
 
+def test_agents_of_others_find_nothing_where_a2a_is_disabled(start: Start) -> None:
+    server = start(http={"disable_a2a": True})
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+        for path in ("/a2a/agent", "/a2a/agent/"):
+            assert http.post(path, json=body).status_code == 404, path
+        for path in ("/.well-known/agent-card.json", "/a2a/agent/.well-known/agent-card.json"):
+            assert http.get(path).status_code == 404, path
+        assert not [path for path in http.get("/openapi.json").json()["paths"] if "a2a" in path]
+        assert (
+            http.post("/runs/wait", json={"assistant_id": "agent", "input": {"messages": [["user", "hi"]]}}).status_code == 200
+        )
+
+
 def test_headers_reach_runs_and_a_prefix_serves_everything(start: Start) -> None:
     choice = {"includes": ["x-*", "authorization"], "excludes": ["x-secret*"]}
     logged = {"includes": ["x-*", "authorization"]}

@@ -8,6 +8,7 @@ import logging
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from enum import Enum
 from pathlib import Path
@@ -30,7 +31,7 @@ from stepwell.models.connected import ConnectedModel, RunModels, current_models
 from stepwell.runs.graphs.exports import Purpose
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.graphs.sources import GraphSource
+from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.settings import Secret
 
 
@@ -680,3 +681,11 @@ async def test_a_graph_that_lacks_only_a_model_does_not_stop_the_server_and_is_n
         await registry.require_built("lacking")
     registry.find_models = find_none
     await registry.require_built("lacking")
+
+
+def test_file_that_two_threads_import_is_complete_for_both(tmp_path: Path) -> None:
+    (tmp_path / "slow_import.py").write_text("import time\ntime.sleep(0.3)\ngraph = object()\n")
+    source = GraphSource.from_spec("slow", GraphSpec("./slow_import.py:graph"), tmp_path)
+    with ThreadPoolExecutor() as threads:
+        first, second = threads.map(lambda _: source.load(), range(2))
+    assert first is second

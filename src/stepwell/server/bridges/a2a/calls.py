@@ -16,7 +16,15 @@ from typing import Any
 
 import orjson
 
-from stepwell.errors import AnswerShapeError, InvalidRequestError, NotFoundError, RequestKeyError, RunError, StepwellError
+from stepwell.errors import (
+    AnswerShapeError,
+    InterruptAnsweredError,
+    InvalidRequestError,
+    NotFoundError,
+    RequestKeyError,
+    RunError,
+    StepwellError,
+)
 from stepwell.server.bridges.a2a.faults import (
     INTERNAL,
     INVALID_PARAMS,
@@ -24,6 +32,7 @@ from stepwell.server.bridges.a2a.faults import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     PUSH_NOT_SUPPORTED,
+    UNSUPPORTED_OPERATION,
     VERSION_NOT_SUPPORTED,
     A2AFault,
 )
@@ -137,6 +146,11 @@ def fault_of(error: StepwellError) -> A2AFault | None:
             return error
         case NotFoundError():
             return unknown_task()
+        case InterruptAnsweredError():
+            return A2AFault(
+                UNSUPPORTED_OPERATION,
+                "The question has another answer already, or is no longer asked. Read the task with GetTask.",
+            )
         case InvalidRequestError() | AnswerShapeError() | RequestKeyError():
             return A2AFault(INVALID_PARAMS, str(error))
         case RunError():

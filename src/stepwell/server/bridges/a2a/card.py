@@ -10,7 +10,7 @@ from stepwell.server.settings import ServerSettings
 
 PROTOCOL_VERSION = "1.0"
 _IN = ["text/plain", "application/json", "image/png", "image/jpeg", "application/pdf"]
-_OUT = ["text/plain", "application/json"]
+OUTPUT_MODES = ["text/plain", "application/json"]
 
 
 def make_card(assistant: Assistant, address: str, settings: ServerSettings, *, takes_messages: bool) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def make_card(assistant: Assistant, address: str, settings: ServerSettings, *, t
         "description": about,
         "tags": [assistant.graph_id],
         "inputModes": modes,
-        "outputModes": _OUT,
+        "outputModes": OUTPUT_MODES,
     }
     url = f"{address}/a2a/{assistant.assistant_id}"
     card = {
@@ -36,7 +36,7 @@ def make_card(assistant: Assistant, address: str, settings: ServerSettings, *, t
         "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": PROTOCOL_VERSION}],
         "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": True},
         "defaultInputModes": modes,
-        "defaultOutputModes": _OUT,
+        "defaultOutputModes": OUTPUT_MODES,
         "skills": [skill],
     }
     return {**card, **_security(settings)}

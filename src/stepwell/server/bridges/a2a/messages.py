@@ -51,13 +51,17 @@ def data_in(message: Json) -> Any:
     return found[0] if len(found) == 1 else None
 
 
-def input_of(message: Json, fields: frozenset[str] | None) -> dict[str, Any]:
+def content_of(message: Json) -> str | list[dict[str, Any]]:
+    """The content of a message: its text if it has nothing else, or blocks."""
+    blocks = [_block(part) for part in message["parts"]]
+    plain = all(block["type"] == "text" for block in blocks)
+    return "\n".join(block["text"] for block in blocks) if plain else blocks
+
+
+def input_of(message: Json, fields: frozenset[str] | None, message_id: str) -> dict[str, Any]:
     """The input of a graph. `fields` are those it takes; None if it takes any. One that knows no messages gets the data part."""
     if fields is None or "messages" in fields:
-        content = [_block(part) for part in message["parts"]]
-        plain = all(block["type"] == "text" for block in content)
-        said = "\n".join(block["text"] for block in content) if plain else content
-        return {"messages": [{"role": "user", "content": said, "id": message["messageId"]}]}
+        return {"messages": [{"role": "user", "content": content_of(message), "id": message_id}]}
     given = data_in(message)
     if not isinstance(given, Mapping):
         names = ", ".join(sorted(fields))
@@ -103,6 +107,16 @@ def _file_part(block: Json) -> dict[str, Any] | None:
     if isinstance(block.get("base64"), str):
         return {"raw": block["base64"], **part}
     return {"url": block["url"], **part} if isinstance(block.get("url"), str) else None
+
+
+def ids_in(values: Any) -> set[str]:
+    """The ids of the messages in values, or in the input of a run."""
+    messages = values.get("messages") if isinstance(values, Mapping) else None
+    return {
+        str(each["id"])
+        for each in (messages if isinstance(messages, list) else ())
+        if isinstance(each, Mapping) and each.get("id")
+    }
 
 
 def last_message(values: Any) -> Json | None:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4, uuid5
 
 from stepwell.answers.typed import read_line
 from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.types import Assistant, PendingInterrupt, RequestKey
 from stepwell.errors import NotFoundError
+from stepwell.server.bridges.a2a.card import OUTPUT_MODES
 from stepwell.server.bridges.a2a.faults import (
+    CONTENT_NOT_SUPPORTED,
     INVALID_PARAMS,
     PUSH_NOT_SUPPORTED,
     TASK_NOT_CANCELABLE,
     UNSUPPORTED_OPERATION,
     A2AFault,
 )
-from stepwell.server.bridges.a2a.messages import check_message, data_in, input_of, text_in
+from stepwell.server.bridges.a2a.messages import check_message, content_of, data_in, input_of, text_in
 from stepwell.server.bridges.a2a.streaming import stream_task, watch_question
-from stepwell.server.bridges.a2a.tasks import GIVEN_UP, INPUT_REQUIRED, STATES, TERMINAL, Task, TaskId, Tasks, stamp
+from stepwell.server.bridges.a2a.tasks import INPUT_REQUIRED, STATES, TERMINAL, Task, TaskId, Tasks
 from stepwell.server.bridges.turns import Turns
 from stepwell.state.steering import SteeringMessage, check_content
 
@@ -71,16 +75,13 @@ class Methods:
         return stream_task(self.tasks, task, None)
 
     async def cancel(self, params: Json) -> dict[str, Any]:
-        """CancelTask. A question that nobody will answer is given up; a run is stopped."""
+        """CancelTask. A question that nobody will answer is closed; a run is stopped."""
         task_id = TaskId.read(params.get("id"))
         task = await self.tasks.find(task_id)
         if task.state in TERMINAL:
             raise A2AFault(TASK_NOT_CANCELABLE, "The task has ended already. Read it with GetTask.")
         if task.state == INPUT_REQUIRED:
-            threads, owner = self.turns.services.threads, self.turns.principal.owner
-            thread = await threads.get(owner, task_id.thread_id, with_values=False)
-            given_up = [*(thread.metadata.get(GIVEN_UP) or ()), task.run.run_id]
-            await threads.update(owner, task_id.thread_id, {GIVEN_UP: given_up})
+            await self.tasks.give_up(task)
         else:
             await self.tasks.turn(task).stop(wait=True)
         return (await self.tasks.find(task_id)).wire()
@@ -90,13 +91,13 @@ class Methods:
         size, start, length = _whole(params, "pageSize", _PAGE), _token(params), _length(params)
         if not 1 <= size <= _MAX_PAGE:
             raise A2AFault(INVALID_PARAMS, f"'pageSize' must be from 1 to {_MAX_PAGE}.")
-        status, after = params.get("status"), params.get("statusTimestampAfter")
-        if status is not None and status not in STATES:
+        status, after = params.get("status"), _moment(params.get("statusTimestampAfter"))
+        if status is not None and (not isinstance(status, str) or status not in STATES):
             raise A2AFault(INVALID_PARAMS, f"'status' must be one of {', '.join(sorted(STATES))}.")
         found = [
             task
             for task in await self._all_tasks(params.get("contextId"))
-            if status in (None, task.state) and (after is None or stamp(task.run.updated_at) > str(after))
+            if status in (None, task.state) and (after is None or task.updated_at > after)
         ]
         found.sort(key=lambda task: task.run.updated_at, reverse=True)
         shown, with_artifacts = found[start : start + size], params.get("includeArtifacts") is True
@@ -110,6 +111,8 @@ class Methods:
 
     async def _all_tasks(self, context_id: Any) -> list[Task]:
         services, owner = self.turns.services, self.turns.principal.owner
+        if not isinstance(context_id, str | None):
+            raise A2AFault(INVALID_PARAMS, "'contextId' must be a string.")
         if context_id:
             try:
                 threads = [await services.threads.get(owner, _context(context_id), with_values=False)]
@@ -127,17 +130,20 @@ class Methods:
         context_id = _context(message["contextId"]) if message.get("contextId") else None
         if message.get("taskId"):
             return await self._go_on(message, context_id)
-        if context_id and (questions := await self._open_questions(context_id)):
+        if context_id and (questions := await self._open_questions(context_id)) and await self.tasks.asks(context_id):
             return await self._answer(context_id, questions, message)
-        fields = await self._fields()
-        turn = await self.turns.begin(
-            self.assistant.assistant_id,
-            input_of(message, fields),
-            thread_id=context_id,
-            keep=True,
-            headers=self.headers,
-            key=self.key,
-        )
+        message_id = message["messageId"]
+        if context_id and message_id in await self.tasks.message_ids(context_id):  # it would overwrite the other message
+            message_id = str(uuid4())
+        given = input_of(message, await self._fields(), message_id)
+        try:
+            turn = await self.turns.begin(
+                self.assistant.assistant_id, given, thread_id=context_id, keep=True, headers=self.headers, key=self.key
+            )
+        except NotFoundError as error:
+            raise A2AFault(
+                INVALID_PARAMS, "There is no such conversation. Leave out contextId for a new one; the answer names it."
+            ) from error
         return await self.tasks.of_run(turn.run)
 
     async def _go_on(self, message: Json, context_id: str | None) -> Task:
@@ -152,10 +158,19 @@ class Methods:
             )
         if task.state == INPUT_REQUIRED:
             return await self._answer(task_id.thread_id, await self._open_questions(task_id.thread_id), message)
-        sent = SteeringMessage(message["messageId"], check_content(text_in(message)))
-        owner, grants = self.turns.principal.owner, self.turns.principal.grants
-        await self.turns.services.engine.steer(owner, task_id.thread_id, task.run.run_id, sent, grants)
+        await self._steer(task, message)
         return task
+
+    async def _steer(self, task: Task, message: Json) -> None:
+        owner, services, thread_id = self.turns.principal.owner, self.turns.services, task.id.thread_id
+        content, message_id = check_content(content_of(message)), message["messageId"]
+        sent_before = await services.persistence.records.was_sent(owner, thread_id, message_id)
+        if not sent_before and message_id in await self.tasks.message_ids(thread_id):
+            message_id = str(
+                uuid5(UUID(task.run.run_id), f"{message_id} {content}")
+            )  # the same for a message that is sent again
+        sent = SteeringMessage(message_id, content)
+        await services.engine.steer(owner, thread_id, task.run.run_id, sent, self.turns.principal.grants)
 
     async def _answer(self, thread_id: str, questions: tuple[PendingInterrupt, ...], message: Json) -> Task:
         turn = await self.turns.answer(thread_id, _answers(questions, message), headers=self.headers, key=self.key)
@@ -196,9 +211,36 @@ def _configuration(params: Json) -> tuple[int | None, bool]:
         return None, False
     if not isinstance(given, Mapping):
         raise A2AFault(INVALID_PARAMS, "'configuration' must be an object.")
-    if given.get("taskPushNotificationConfig"):
+    if given.get("taskPushNotificationConfig") or given.get("pushNotificationConfig"):
         raise A2AFault(PUSH_NOT_SUPPORTED, "This server sends no push notifications of A2A. Use SubscribeToTask or GetTask.")
-    return _length(given), given.get("returnImmediately") is True
+    if "blocking" in given:
+        raise A2AFault(INVALID_PARAMS, "'configuration.blocking' belongs to A2A 0.3. Send returnImmediately, true or false.")
+    _check_modes(given.get("acceptedOutputModes"))
+    at_once = given.get("returnImmediately", False)
+    if not isinstance(at_once, bool):
+        raise A2AFault(INVALID_PARAMS, "'configuration.returnImmediately' must be true or false.")
+    return _length(given), at_once
+
+
+def _check_modes(accepted: Any) -> None:
+    """Refuse a caller that could read no answer of ours."""
+    if not isinstance(accepted, list | None) or not all(isinstance(each, str) for each in accepted or ()):
+        raise A2AFault(INVALID_PARAMS, "'configuration.acceptedOutputModes' must be a list of media types.")
+    if accepted and not any(fnmatchcase(mode, each.partition(";")[0].strip()) for each in accepted for mode in OUTPUT_MODES):
+        raise A2AFault(
+            CONTENT_NOT_SUPPORTED,
+            f"Answers come as {' or '.join(OUTPUT_MODES)}. Name one in acceptedOutputModes, or leave it out.",
+        )
+
+
+def _moment(text: Any) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, TypeError):
+        raise A2AFault(INVALID_PARAMS, "'statusTimestampAfter' must be a time, such as 2026-01-31T12:00:00Z.") from None
 
 
 def _length(given: Json) -> int | None:

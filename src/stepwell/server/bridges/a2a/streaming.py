@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
@@ -11,6 +12,8 @@ import orjson
 from stepwell.database.types import RunEvent
 from stepwell.server.bridges.a2a.tasks import COMPLETED, INPUT_REQUIRED, TERMINAL, WORKING, Task, Tasks, artifact_of, stamp
 from stepwell.server.bridges.turns import Outcome, Restarted, TextPiece, ToolEnded, ToolStarted
+
+_LOOK_S = 2.0
 
 
 async def stream_task(tasks: Tasks, task: Task, history_length: int | None) -> AsyncGenerator[dict[str, Any]]:
@@ -43,18 +46,7 @@ async def watch_question(tasks: Tasks, task: Task) -> AsyncGenerator[dict[str, A
     """A task that asks, then its events from the moment at which somebody answers."""
     yield {"task": task.wire()}
     known = {run.run_id for run in task.runs}
-    events = tasks.turns.services.engine.thread_events(tasks.turns.principal.owner, task.id.thread_id, after=0)
-    async with aclosing(cast("AsyncGenerator[list[RunEvent]]", events)) as batches:
-        async for batch in batches:
-            for event in batch:
-                if event.event == "metadata" and orjson.loads(event.data).get("run_id") not in known:
-                    found = await tasks.find(task.id)
-                    if found.state != INPUT_REQUIRED or found.run.run_id not in known:
-                        task = found
-                        break
-            else:
-                continue
-            break
+    task = await _answered(tasks, task, known)
     if task.state not in TERMINAL and task.run.run_id not in known:
         async with aclosing(stream_task(tasks, task, 0)) as following:
             async for event_of_task in following:
@@ -63,6 +55,31 @@ async def watch_question(tasks: Tasks, task: Task) -> AsyncGenerator[dict[str, A
     else:
         names = {"taskId": str(task.id), "contextId": task.id.thread_id}
         yield {"statusUpdate": {**names, "status": task.status()}}
+
+
+async def _answered(tasks: Tasks, task: Task, known: set[str]) -> Task:
+    """The task as soon as somebody answers it, or it asks no more."""
+    turns = tasks.turns
+    events = turns.services.engine.thread_events(turns.principal.owner, task.id.thread_id, after=0)
+    async with aclosing(cast("AsyncGenerator[list[RunEvent]]", events)) as batches:
+        arriving = asyncio.ensure_future(anext(batches, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait({arriving}, timeout=_LOOK_S)  # a question can be closed without any run
+                batch = arriving.result() if done else None
+                if batch is None or any(_begins_another(event, known) for event in batch):
+                    found = await tasks.find(task.id)  # fails if the conversation was deleted
+                    if found.state != INPUT_REQUIRED or found.run.run_id not in known:
+                        return found
+                if done:
+                    arriving = asyncio.ensure_future(anext(batches, None))
+        finally:
+            arriving.cancel()
+            await asyncio.wait({arriving})
+
+
+def _begins_another(event: RunEvent, known: set[str]) -> bool:
+    return event.event == "metadata" and orjson.loads(event.data).get("run_id") not in known
 
 
 def _unsent(ended: Task, begun: set[str]) -> dict[str, Any] | None:

@@ -14,12 +14,14 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from langgraph.constants import END
+
 from stepwell.answers.typed import wording
 from stepwell.database.records.types import Page
 from stepwell.database.types import PendingInterrupt, Run, Thread
 from stepwell.errors import NotFoundError
 from stepwell.server.bridges.a2a.faults import TASK_NOT_FOUND, A2AFault
-from stepwell.server.bridges.a2a.messages import history_of, last_message, parts_of
+from stepwell.server.bridges.a2a.messages import history_of, ids_in, last_message, parts_of
 from stepwell.server.bridges.turns import Outcome, Turn, Turns
 
 SUBMITTED, WORKING, COMPLETED = "TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"
@@ -29,7 +31,7 @@ TERMINAL = frozenset({COMPLETED, FAILED, CANCELED, REJECTED})
 STATES = frozenset({SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, *TERMINAL})
 
 GIVEN_UP = "a2a_canceled"
-"""Where a thread's metadata name the questions that a caller has given up: a run that has ended cannot be cancelled."""
+"""Where a thread's metadata name the runs whose question or breakpoint a caller has given up: a run that has ended cannot be cancelled."""
 _MAX_RUNS = 1_000
 
 
@@ -64,6 +66,11 @@ class Task:
     @property
     def run(self) -> Run:
         return self.runs[-1]
+
+    @property
+    def updated_at(self) -> datetime:
+        """As callers see it, which is without parts of a millisecond."""
+        return datetime.fromisoformat(stamp(self.run.updated_at))
 
     def wire(self, history_length: int | None = None, *, with_artifacts: bool = True) -> dict[str, Any]:
         names = {"id": str(self.id), "contextId": self.id.thread_id}
@@ -160,6 +167,30 @@ class Tasks:
             before = await self.turns.find(run.thread_id, chain[0].resumes)
             chain.insert(0, before.run)
         return Task(TaskId(run.thread_id, chain[0].run_id), chain, SUBMITTED if run.status == "pending" else WORKING)
+
+    async def message_ids(self, thread_id: str) -> set[str]:
+        """The ids of messages in a thread, and in runs that will add theirs; empty for a thread that does not exist."""
+        services, owner = self.turns.services, self.turns.principal.owner
+        try:
+            thread = await services.threads.get(owner, thread_id)
+            runs = await services.persistence.records.list_runs(owner, thread_id, None, Page(limit=_MAX_RUNS))
+        except NotFoundError:
+            return set()
+        return ids_in(thread.values).union(*(ids_in(run.request.input) for run in runs))
+
+    async def asks(self, thread_id: str) -> bool:
+        """Whether the newest task of a thread with this assistant waits for an answer."""
+        tasks = await self._chains(thread_id)
+        newest = max(tasks, key=lambda task: task.run.created_at, default=None)
+        return newest is not None and (await self._with_outcome(newest)).state == INPUT_REQUIRED
+
+    async def give_up(self, task: Task) -> None:
+        """End a task that asks. Its question is closed for everybody, so that nothing can answer it later."""
+        threads, owner, thread_id = self.turns.services.threads, self.turns.principal.owner, task.id.thread_id
+        await threads.update_state(owner, thread_id, values=None, as_node=END)
+        thread = await threads.get(owner, thread_id, with_values=False)
+        given_up = [*(thread.metadata.get(GIVEN_UP) or ()), task.run.run_id]
+        await threads.update(owner, thread_id, {GIVEN_UP: given_up})
 
     def turn(self, task: Task) -> Turn:
         return Turn(self.turns.services, self.turns.principal, task.run)
