@@ -170,6 +170,38 @@ async def test_denied_files_stay_hidden_in_every_mode(project: Path, tmp_path: P
     assert "secret-value" not in str([each.model_dump() for each in editor.updates])
 
 
+@pytest.mark.parametrize("pattern", [".env", "sub/", "/sub", "*.env", "**/.env", "sub/.env"])
+async def test_denied_names_hold_in_every_folder(project: Path, tmp_path: Path, pattern: str) -> None:
+    (project / "sub").mkdir()
+    (project / "sub" / ".env").write_text("KEY=secret-value")
+    editor = Editor()
+    chosen = folder_agent(
+        calls(call("read_file", file_path="/workspace/sub/.env"), call("grep", pattern="secret", path="/workspace")),
+        call("execute", command="cat sub/.env; cd sub && cat .env"),
+        say("I cannot."),
+        deny=[pattern],
+    )
+    async with connected(chosen, tmp_path / "data", editor) as client:
+        await send(client, await start(client, project), "Read the key")
+    assert editor.text() == "I cannot."
+    assert "secret-value" not in str([each.model_dump() for each in editor.updates])
+
+
+@pytest.mark.parametrize(("pattern", "commands"), [("/.env", True), ("secrets/**", True), (".env", False), ("*.pem", False)])
+async def test_commands_are_left_out_if_a_sandbox_cannot_hide_what_is_denied(
+    tmp_path: Path, pattern: str, commands: bool
+) -> None:
+    asked: list[set[str]] = []
+
+    def look(request: Asked) -> Any:
+        asked.append({tool.name for tool in request.tools})
+        return say("Hello.")
+
+    graph = build_folder_agent(ScriptedModel([reply(look)]), tmp_path, deny=[pattern])
+    await graph.ainvoke({"messages": [("user", "Hello")]})
+    assert [("execute" in names) for names in asked] == [commands]
+
+
 async def test_plan_mode_changes_nothing(project: Path, tmp_path: Path) -> None:
     editor = Editor()
     chosen = folder_agent(call("write_file", file_path="/workspace/b.txt", content="x"), say("This is the plan."))

@@ -30,8 +30,7 @@ def add_commands(commands: Commands) -> None:
         metavar="PATTERN",
         action="append",
         default=[],
-        help="files below the folder that the agent may neither read nor change, such as '.env' (the one at its top) or "
-        "'secrets/**' (may be repeated)",
+        help="files below the folder that the agent may neither read nor change, as in a .gitignore: '.env', '/secrets' (may be repeated)",
     )
     acp.set_defaults(run=_run_acp)
 

@@ -26,6 +26,7 @@ from stepwell.middleware.rewind import RewindMiddleware
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.middleware.shell import ShellMiddleware
 from stepwell.models import capabilities_of, resolve_model
+from stepwell.tools.shell.protected_paths import protected_paths
 
 GRAPH = "editor_agent"
 MOUNT = "/workspace/"
@@ -44,13 +45,13 @@ def build_folder_agent(
     if not capabilities_of(model).tools:
         return simple.build(model)
     backend = CompositeBackend(StateBackend(), {MOUNT: FilesystemBackend(root_dir=str(folder), virtual_mode=True)})
-    denied = [_pattern(each) for each in deny]
+    denied = [pattern for each in deny for pattern in _patterns(each)]
     rules = [FilesystemPermission(operations=["read", "write"], paths=denied, mode="deny")] if denied else []
     return create_deep_agent(
         model,
         list(tools),
         system_prompt=(resources.files("stepwell.cli.acp") / "prompts" / "folder_agent.md").read_text(encoding="utf-8"),
-        middleware=[RewindMiddleware(), RobustCallsMiddleware(), ClarifyWithHumanMiddleware(), *_commands(folder)],
+        middleware=[RewindMiddleware(), RobustCallsMiddleware(), ClarifyWithHumanMiddleware(), *_commands(folder, rules)],
         backend=backend,
         permissions=rules,
         memory=[f"{MOUNT}AGENTS.md"],
@@ -58,14 +59,18 @@ def build_folder_agent(
     )
 
 
-def _pattern(given: str) -> str:
-    if not given.strip("/ "):
-        raise ConfigurationError("--deny needs a pattern below the folder, such as '.env' or 'secrets/**'.")
-    return f"{MOUNT}{given.lstrip('/')}"
+def _patterns(given: str) -> list[str]:
+    """As in a .gitignore: `.env` means every folder's, `/.env` and `config/.env` only that one."""
+    whole = given.rstrip("/")
+    if not whole.strip("/ "):
+        raise ConfigurationError("--deny needs a pattern below the folder, such as '.env' or '/secrets'.")
+    return [f"{MOUNT}{whole.lstrip('/')}"] if "/" in whole else [f"{MOUNT}**/{whole}"]
 
 
-def _commands(folder: Path) -> list[ShellMiddleware]:
+def _commands(folder: Path, rules: Sequence[FilesystemPermission]) -> list[ShellMiddleware]:
+    """A shell, where there is a sandbox that hides what the rules deny."""
     try:
+        protected_paths(rules)
         return [ShellMiddleware(workspace_root=folder)]
     except ConfigurationError as error:
         _log.warning("The agent has no commands: %s", error)
