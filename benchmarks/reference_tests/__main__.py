@@ -19,9 +19,9 @@ ALIAS = Path(__file__).parent / "alias"
 SQLITE = ("test_store.py", "test_async_store.py", "test_ttl.py")
 POSTGRES = ("test_store.py", "test_async_store.py")
 WANTED = {"sdk": 52, "sqlite_store": 59, "postgres_store": 24}
-"""How many test functions must pass: what was measured, not what we wish for. Of `postgres_store` only the sync file was measured whole (24 of
-31). Most of the others look at the SQL of LangGraph's stores; the rest expect an error of a sync call inside an event loop, a refused
-filter key or no refresh by default (LangGraph's SQLite only), L2 distances, or a query without an index to be ignored."""
+"""How many test functions must pass: what was measured, not what we wish for. Of `postgres_store` only the sync file was measured whole
+(24 of 31). Most of the others look at the SQL of LangGraph's stores; the rest expect an error of a sync call inside an event loop, a
+refused filter key or no refresh by default (LangGraph's SQLite only), L2 distances, or a query without an index to be ignored."""
 THEIR_DATABASE = "postgres://postgres:postgres@localhost:5441/postgres?sslmode=disable"
 
 
