@@ -36,6 +36,12 @@ def fail(texts: Sequence[str]) -> list[list[float]]:
     raise OSError("key=sk-secret")
 
 
+def refuse_long(texts: Sequence[str]) -> list[list[float]]:
+    if any("too long" in text for text in texts):
+        raise ValueError("at most 8192 tokens")
+    return count_letters(texts)
+
+
 def index_of(
     function: Any = count_letters, *, name: str = "letters", dims: int = 26, fields: Sequence[str] = ("$",)
 ) -> StoreIndex:
@@ -184,10 +190,24 @@ class TestEmbeddedSemanticStore:
         self.make(form).put("never", {"text": "zzz"}, False)
         second = index_of(fields=["title"])
         assert self.make(form, second).keys("q") == []
-        assert asyncio.run(reindex(self.data, self.clock, second)) == 3
-        assert asyncio.run(reindex(self.data, self.clock, second)) == 0
+        assert asyncio.run(reindex(self.data, self.clock, second)) == (3, 0)
+        assert asyncio.run(reindex(self.data, self.clock, second)) == (0, 0)
         assert set(self.make(form, second).keys("q")[:2]) == {"before", "first"}
         assert self.make(form, second).scores("zzz")["own"] == pytest.approx(1.0)
+
+    def test_an_item_that_cannot_be_embedded_keeps_no_others_out(self, form: str) -> None:
+        store = self.make(form)
+        for number in range(40):
+            store.put(f"{number:02}", {"text": "too long" if number == 5 else "aaa"}, None)
+        picky = index_of(name="picky", function=refuse_long)
+        assert asyncio.run(reindex(self.data, self.clock, picky)) == (39, 1)
+        assert len(self.make(form, picky).scores("aaa")) == 10
+        assert asyncio.run(reindex(self.data, self.clock, picky)) == (0, 1)
+
+    def test_embedding_again_with_an_embedding_that_is_away_is_an_error(self, form: str) -> None:
+        self.make(form).put("k", {"text": "aaa"})
+        with pytest.raises(ModelCallError):
+            asyncio.run(reindex(self.data, self.clock, index_of(name="away", function=fail)))
 
     def test_embedding_again_leaves_an_item_that_was_put_meanwhile(self, form: str) -> None:
         self.make(form).put("k", {"text": "aaa"})

@@ -1,7 +1,7 @@
 """Every Python block in README.md and docs/ runs as it stands, and the pages lead to one another.
 
-The blocks of a page share a namespace, in their order, and an empty working folder. A block that cannot run says so in a comment on
-the line above it; it must compile all the same:
+The blocks of a page share a namespace, in their order, an empty working folder and an empty data folder. A block that cannot run says so
+in a comment on the line above it; it must compile all the same:
 
     <!-- needs a key -->              it calls a paid provider
     <!-- not run: the reason -->      anything else; the reason is required
@@ -105,8 +105,11 @@ def page_id(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page.read_text(encoding="utf-8"))], ids=page_id)
-def test_page_runs_as_it_stands(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_page_runs_as_it_stands(
+    page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STEPWELL_DATA_DIR", str(tmp_path_factory.mktemp("data")))  # nothing may land in the user's own
     monkeypatch.syspath_prepend(str(tmp_path))  # as for a script in that folder
     text = page.read_text(encoding="utf-8")
     if "ShellMiddleware" in text:

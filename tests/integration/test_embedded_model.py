@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from langchain.agents import create_agent
@@ -20,9 +21,10 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
+from pydantic.v1 import BaseModel as OldBaseModel
 
 from stepwell import create_deep_agent
-from stepwell.errors import AnswerCutError, ConfigurationError, ModelAnswerError, ModelLoadError
+from stepwell.errors import AnswerCutError, ConfigurationError, ModelAnswerError, ModelLoadError, ModelUnavailableError
 from stepwell.models import DEFAULT_LOCAL_MODEL, EmbeddedChatModel, LocalModels, ModelEvent, resolve_model
 from stepwell.settings import Settings
 
@@ -268,6 +270,21 @@ def test_every_plan_fits_its_schema(models: LocalModels, effort, record_property
 def test_a_plain_json_schema_gives_a_dict(model: EmbeddedChatModel):
     schema = {"title": "Mood", "type": "object", "properties": {"mood": {"enum": ["good", "bad"]}}, "required": ["mood"]}
     assert model.with_structured_output(schema).invoke("How are you?")["mood"] in ("good", "bad")
+
+
+def test_a_class_of_pydantic_1_gives_an_instance(model: EmbeddedChatModel):
+    class Mood(OldBaseModel):
+        mood: Literal["good", "bad"]
+
+    assert isinstance(model.with_structured_output(Mood).invoke("How are you?"), Mood)
+
+
+def test_a_call_may_name_another_model(model: EmbeddedChatModel, models: LocalModels):
+    assert model.invoke(COUNT).response_metadata["model_name"] == DEFAULT_LOCAL_MODEL
+    other = EmbeddedChatModel(model="qwen2.5-1.5b", local_models=models, seed=1, max_tokens=300)  # is never loaded
+    assert other.invoke(COUNT, model=DEFAULT_LOCAL_MODEL).response_metadata["model_name"] == DEFAULT_LOCAL_MODEL
+    with pytest.raises(ModelUnavailableError, match="Unknown local model 'nonsense'"):
+        model.invoke(COUNT, model="nonsense")
 
 
 async def test_a_tool_that_must_be_called_is_called(model: EmbeddedChatModel):

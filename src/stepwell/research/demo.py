@@ -38,9 +38,15 @@ def make_graph() -> Any:
 
 
 def demo_equipment(*, pace_s: float = 0.0) -> Equipment:
-    """The usual equipment with the demo's web and writer. It ignores the environment, because the operator's keys and policy are not for
-    visitors."""
-    settings = Settings.load({"STEPWELL_SEARXNG_URL": SEARXNG_URL, "STEPWELL_SEARCH_ENGINES": "searxng"})
+    """The usual equipment with the demo's web and writer. Of the environment it takes only the data folder, because the operator's keys and
+    policy are not for visitors."""
+    settings = Settings.load(
+        {
+            "STEPWELL_SEARXNG_URL": SEARXNG_URL,
+            "STEPWELL_SEARCH_ENGINES": "searxng",
+            "STEPWELL_DATA_DIR": str(Settings.load().data_folder),
+        }
+    )
 
     async def no_wait(seconds: float) -> None:
         """Replaces the pauses of rate limits, which would make visitors wait for one another."""

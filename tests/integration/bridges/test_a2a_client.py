@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from tests.integration.bridges.test_docs_of_bridges import ADDRESS
+from tests.integration.bridges.test_docs_of_bridges import ADDRESS, GRAPH
 from tests.integration.served.process import Server
 from tests.integration.test_docs_snippets import DOCS, python_blocks
 
@@ -17,7 +17,7 @@ from tests.integration.test_docs_snippets import DOCS, python_blocks
 def test_the_page_runs_as_printed(served: Server, tmp_path: Path) -> None:
     page = (DOCS / "how-to" / "talk-to-other-agents.md").read_text(encoding="utf-8")
     (block,) = [block for block in python_blocks(page) if ADDRESS in block.text]
-    command = [sys.executable, "-c", block.text.replace(ADDRESS, served.url)]
+    command = [sys.executable, "-c", block.text.replace(ADDRESS, served.url).replace(GRAPH, "agent")]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == "It is 3."

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.integration.served.process import GRAPHS, Server, environment, serve
 from tests.integration.served.warm import start_warm
+from websockets.sync.client import connect
 
 CONFIGURATION = Path(__file__).parents[3] / "deploy" / "nginx.conf"
 PATIENCE_S = 60
@@ -229,6 +230,15 @@ def test_what_a_client_says_of_itself_is_not_passed_on(upstreams: tuple[list[Ups
     assert ask(port, "GET", {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}) == 200
     ((_, headers),) = (request for server in servers for request in server.got)
     assert (headers.get_all("x-forwarded-for"), headers.get_all("x-forwarded-proto")) == (["127.0.0.1"], ["http"])
+
+
+def test_a_thread_stream_over_a_websocket_passes(tmp_path: Path):
+    (tmp_path / "server").mkdir()
+    with serve(tmp_path / "server") as server, proxy(tmp_path / "nginx", [server, server]) as port:
+        thread = post(port, "/threads", {})["thread_id"]
+        with connect(f"ws://127.0.0.1:{port}/threads/{thread}/stream/events", open_timeout=PATIENCE_S) as stream:
+            stream.send(json.dumps({"id": 1, "method": "subscription.subscribe", "params": {"channels": ["lifecycle"]}}))
+            assert json.loads(stream.recv(timeout=PATIENCE_S))["type"] == "success"
 
 
 def streams_open(server: Server) -> int:

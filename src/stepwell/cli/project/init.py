@@ -16,7 +16,9 @@ import shutil
 import sys
 import tempfile
 from importlib import resources
+from importlib.metadata import packages_distributions
 from importlib.resources.abc import Traversable
+from keyword import iskeyword
 from pathlib import Path
 
 from stepwell.errors import ConfigurationError
@@ -38,6 +40,7 @@ def run(folder: Path, template: str) -> int:
         raise ConfigurationError(
             f"'{name}' cannot be the name of a project. Begin with a letter, and use only letters, digits, '-' and '_'."
         )
+    _refuse_taken(name)
     _refuse_what_is_there(folder)
     _write(folder, _files(template, name))
     print(
@@ -60,11 +63,24 @@ def _refuse_what_is_there(folder: Path) -> None:
         raise ConfigurationError(f"'{folder}' exists and is not a folder. Nothing was written: choose another name.")
 
 
+def _refuse_taken(name: str) -> None:
+    package = _package_of(name)
+    if iskeyword(package) or package in sys.stdlib_module_names or package in {"stepwell", *packages_distributions()}:
+        raise ConfigurationError(
+            f"'{name}' cannot be the name of a project: Python, or a package that is installed here, has '{package}' already. Choose "
+            f"another name, such as '{name}-agent'."
+        )
+
+
+def _package_of(name: str) -> str:
+    return name.replace("-", "_").lower()
+
+
 def _files(template: str, name: str) -> dict[str, str]:
     """The project's files: path -> text."""
     templates = resources.files("stepwell.cli.project") / "templates"
     texts = {**_read(templates / "every"), **_read(templates / template)}
-    package = name.replace("-", "_").lower()
+    package = _package_of(name)
     (graph, *_) = json.loads(texts["langgraph.json"])["graphs"]
 
     def fill(text: str) -> str:

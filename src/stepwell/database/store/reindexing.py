@@ -2,17 +2,22 @@
 
 An item is changed only if it is still the one that was read: a put meanwhile has embedded its own value. So this can be stopped at any
 moment, run twice, and run in several processes; what is left is found again.
+
+An item whose text the embedding refuses (too long for it, say) is left out, so that it keeps nobody else's items from being found; the
+next call tries it again. An embedding that refuses everything is away, which is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from stepwell.clock import Clock
 from stepwell.database.database import SqlDatabase
 from stepwell.database.rows import loads
 from stepwell.database.store.index import StoreIndex
+from stepwell.errors import ModelCallError
 from stepwell.sql import Connection
 
 _STALE = "(embedder IS NULL OR embedder <> :index) AND (index_fields IS NULL OR index_fields <> 'false')"
@@ -39,20 +44,44 @@ class _Item(NamedTuple):
         return index.texts(loads(self.value), None if self.index_fields is None else loads(self.index_fields))
 
 
-async def reindex(database: SqlDatabase, clock: Clock, index: StoreIndex) -> int:
-    """Embed the items of all owners that need it. Returns how many."""
-    after, count = _Item("", "", "", "", None), 0
+class Reindexed(NamedTuple):
+    """How many items were embedded, and how many the embedding refused."""
+
+    embedded: int
+    left_out: int
+
+
+async def reindex(database: SqlDatabase, clock: Clock, index: StoreIndex) -> Reindexed:
+    """Embed the items of all owners that need it."""
+    after, embedded, left_out = _Item("", "", "", "", None), 0, 0
     while some := await _read_next(database, clock.now().timestamp(), index, after):
-        texts = list(dict.fromkeys(text for item in some for text in item.texts(index)))
-        vectors = dict(zip(texts, await index.aembed(texts) if texts else (), strict=True))
-        rows = [_row(item, index, b"".join(vectors[text] for text in item.texts(index))) for item in some]
+        rows = await _embed(some, index)
 
         def store(connection: Connection, rows: Sequence[dict[str, object]] = rows) -> None:
             connection.executemany(_SET, rows)
 
         await database.write(store)
-        after, count = some[-1], count + len(some)
-    return count
+        after, embedded, left_out = some[-1], embedded + len(rows), left_out + len(some) - len(rows)
+    return Reindexed(embedded, left_out)
+
+
+async def _embed(items: Sequence[_Item], index: StoreIndex) -> list[dict[str, object]]:
+    """The rows of these items, all in one call; if that is refused, of those that are not refused one by one."""
+    try:
+        return await _embed_together(items, index)
+    except ModelCallError:
+        await index.aembed(["well"])  # raises if the embedding is away
+    rows: list[dict[str, object]] = []
+    for item in items:
+        with suppress(ModelCallError):
+            rows += await _embed_together([item], index)
+    return rows
+
+
+async def _embed_together(items: Sequence[_Item], index: StoreIndex) -> list[dict[str, object]]:
+    texts = list(dict.fromkeys(text for item in items for text in item.texts(index)))
+    vectors = dict(zip(texts, await index.aembed(texts) if texts else (), strict=True))
+    return [_row(item, index, b"".join(vectors[text] for text in item.texts(index))) for item in items]
 
 
 async def _read_next(database: SqlDatabase, now: float, index: StoreIndex, after: _Item) -> list[_Item]:

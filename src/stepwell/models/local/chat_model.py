@@ -31,7 +31,7 @@ from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL, OWN_FILE, find_
 from stepwell.models.local.forms import Form, FreeText, structured_output, tool_form
 from stepwell.models.local.llama.runtime import LlamaRuntime, achunks, chunks
 from stepwell.models.local.messages import chat_lines
-from stepwell.models.local.models import LocalModels, process_local_models
+from stepwell.models.local.models import LocalModels, process_local_models, public_id
 from stepwell.models.local.reply import Asking
 from stepwell.settings import Settings
 
@@ -53,13 +53,12 @@ class EmbeddedChatModel(BaseChatModel):
     stop: list[str] | None = None
     local_models: LocalModels | None = Field(default=None, exclude=True, repr=False)
     """Fetches and loads the model; default: the process's own."""
-    _runtime: LlamaRuntime | None = PrivateAttr(default=None)
+    _runtimes: dict[str, LlamaRuntime] = PrivateAttr(default_factory=dict)
 
     @property
     def capabilities(self) -> Capabilities:
         """What this model is able to do."""
-        known = find_local_model(self.model)
-        return known.capabilities if known else OWN_FILE
+        return _capabilities_of(self.model)
 
     @property
     def _llm_type(self) -> str:
@@ -72,7 +71,7 @@ class EmbeddedChatModel(BaseChatModel):
         )
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return LangSmithParams(ls_provider="local", ls_model_name=self.model, ls_model_type="chat")
+        return LangSmithParams(ls_provider="local", ls_model_name=kwargs.get("model") or self.model, ls_model_type="chat")
 
     def get_num_tokens(self, text: str) -> int:
         """An estimate; the base class would download a tokenizer for this."""
@@ -85,7 +84,7 @@ class EmbeddedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        asking, runtime = self._asking(messages, stop, kwargs), self._its_runtime()
+        asking, runtime = self._asking(messages, stop, kwargs), self._runtime_of(kwargs.get("model") or self.model)
         last = None
         while last is None:
             with closing(chunks(runtime, asking.begin())) as arriving:
@@ -101,7 +100,7 @@ class EmbeddedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncGenerator[ChatGenerationChunk]:
-        asking, runtime = self._asking(messages, stop, kwargs), self._its_runtime()
+        asking, runtime = self._asking(messages, stop, kwargs), self._runtime_of(kwargs.get("model") or self.model)
         last = None
         while last is None:
             async with aclosing(achunks(runtime, asking.begin())) as arriving:
@@ -149,14 +148,21 @@ class EmbeddedChatModel(BaseChatModel):
 
     def _asking(self, messages: list[BaseMessage], stop: list[str] | None, given: dict[str, Any]) -> Asking:
         form: Form = given.get(FORM) or FreeText()
+        model = given.get("model") or self.model
         options = {name: given.get(name, getattr(self, name)) for name in ("temperature", "max_tokens", "top_p", "seed")}
         options["stop"] = stop or self.stop
-        if isinstance(form, FreeText) and not self.capabilities.writes:
+        if isinstance(form, FreeText) and not _capabilities_of(model).writes:
             options |= _AGAINST_LOOPS
-        return Asking(chat_lines(messages, form.instructions), form, {k: v for k, v in options.items() if v is not None})
+        lines = chat_lines(messages, form.instructions)
+        return Asking(lines, form, {k: v for k, v in options.items() if v is not None}, public_id(model))
 
-    def _its_runtime(self) -> LlamaRuntime:
-        if self._runtime is None:
+    def _runtime_of(self, model: str) -> LlamaRuntime:
+        if model not in self._runtimes:
             models = self.local_models or process_local_models(Settings.load())
-            self._runtime = models.runtime(self.model)
-        return self._runtime
+            self._runtimes[model] = models.runtime(model)
+        return self._runtimes[model]
+
+
+def _capabilities_of(model: str) -> Capabilities:
+    known = find_local_model(model)
+    return known.capabilities if known else OWN_FILE

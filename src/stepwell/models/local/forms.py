@@ -18,10 +18,9 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.json import parse_partial_json
-from pydantic import BaseModel
 
 from stepwell.errors import ConfigurationError
-from stepwell.models.local.schemas import bound_schema, checker, pydantic_fault, schema_of
+from stepwell.models.local.schemas import bound_schema, checker, class_fault, class_reader, schema_of
 
 Json = dict[str, Any]
 
@@ -194,19 +193,21 @@ def structured_output(
     bind: Callable[..., Runnable[Any, Any]], argument: str, wanted: dict[str, Any] | type, include_raw: bool
 ) -> Runnable[Any, Any]:
     """`with_structured_output`: a model bound to a schema, followed by a step that parses its text."""
-    kind = wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None
+    make = class_reader(wanted)
     schema = schema_of(wanted)
     fault_of = checker(schema)
 
     def check(value: Any) -> None:
         # The class may check more than its schema, with validators of its own.
-        fault = fault_of(value) or (pydantic_fault(kind, value) if kind else None)
+        fault = fault_of(value) or (class_fault(make, value) if make else None)
         if fault:
             raise Unfit(fault)
 
     def read(message: AIMessage) -> Any:
         value = json.loads(str(message.text))
-        parsed = kind.model_validate(value) if kind else value
+        parsed = make(value) if make else value
         return {"raw": message, "parsed": parsed, "parsing_error": None} if include_raw else parsed
 
-    return bind(**{argument: JsonForm(schema, check)}) | RunnableLambda(read, name="read_answer")
+    told = {"kwargs": {"method": "json_schema"}, "schema": wanted}  # LangChain passes this to traces, not to the model
+    bound = bind(**{argument: JsonForm(schema, check)}, ls_structured_output_format=told)
+    return bound | RunnableLambda(read, name="read_answer")

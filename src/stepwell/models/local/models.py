@@ -84,7 +84,7 @@ class LocalModels:
     def status(self, name: str) -> ModelEvent:
         """What a model is doing now. An idle one with a download that was interrupted, perhaps by the end of another process, has the bytes
         that are kept of it."""
-        event = self.board.latest(_public_id(name))
+        event = self.board.latest(public_id(name))
         model = find_local_model(name) if event.status == "idle" else None
         if model is None or is_in_place(model, self._folder) or not (kept := bytes_kept(model, self._folder)):
             return event
@@ -112,7 +112,7 @@ class LocalModels:
     def _new_runtime(self, name: str) -> LlamaRuntime:
         model = find_local_model(name)
         about = ModelEvent(
-            _public_id(name), "idle", model.file if model else Path(name).name, dtype=model.dtype if model else None
+            public_id(name), "idle", model.file if model else Path(name).name, dtype=model.dtype if model else None
         )
         context = model.capabilities.context if model else OWN_FILE.context
         options = LlamaOptions(context=context, threads=self._threads)
@@ -152,7 +152,7 @@ def _key(name: str) -> str:
     return model.id if model else str(Path(name).expanduser().resolve())
 
 
-def _public_id(name: str) -> str:
-    """The model's name in events: never a path on this machine."""
+def public_id(name: str) -> str:
+    """The model's name in events and answers: never a path on this machine."""
     model = find_local_model(name)
     return model.id if model else Path(name).name

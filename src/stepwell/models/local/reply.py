@@ -28,11 +28,18 @@ class Asking:
     """The attempts to get one answer of a form."""
 
     def __init__(
-        self, lines: list[Line], form: Form, options: Mapping[str, Any], new_id: Callable[[], str] = lambda: uuid.uuid4().hex
+        self,
+        lines: list[Line],
+        form: Form,
+        options: Mapping[str, Any],
+        model: str,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
+        """`model` is its name, as the answer's metadata tells it."""
         self._lines = lines
         self._form = form
         self._options = options
+        self._model = model
         self._call_id = f"call_{new_id()}"
         self._attempt = -1
         self._input = self._output = 0
@@ -85,7 +92,7 @@ class Asking:
         last.usage_metadata = UsageMetadata(
             input_tokens=self._input, output_tokens=self._output, total_tokens=self._input + self._output
         )
-        last.response_metadata = {"finish_reason": self._reason, "model_provider": "local"}
+        last.response_metadata = {"finish_reason": self._reason, "model_provider": "local", "model_name": self._model}
         last.chunk_position = "last"
         return ChatGenerationChunk(message=last)
 

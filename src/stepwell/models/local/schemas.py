@@ -8,13 +8,10 @@ the caller's own schema.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stepwell.errors import ConfigurationError, needs_extra
-from stepwell.validation import describe_first_fault
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from stepwell.validation import describe_first_fault, name_place, reason_of
 
 Json = dict[str, Any]
 
@@ -100,12 +97,28 @@ def checker(schema: Json) -> Callable[[Any], str | None]:
     return fault
 
 
-def pydantic_fault(kind: type[BaseModel], value: Any) -> str | None:
+def class_reader(wanted: Json | type) -> Callable[[Any], Any] | None:
+    """What makes an instance of a pydantic class, of either version, from a value, or raises a `ValueError`. None for anything else."""
+    if not isinstance(wanted, type):
+        return None
+    from pydantic import BaseModel
+    from pydantic.v1 import BaseModel as OldBaseModel
+
+    if issubclass(wanted, BaseModel):
+        return wanted.model_validate
+    return wanted.parse_obj if issubclass(wanted, OldBaseModel) else None
+
+
+def class_fault(read: Callable[[Any], Any], value: Any) -> str | None:
     """Why a pydantic class rejects a value, or None."""
     from pydantic import ValidationError
+    from pydantic.v1 import ValidationError as OldValidationError
 
     try:
-        kind.model_validate(value)
+        read(value)
     except ValidationError as error:
         return describe_first_fault(error, "the value")
+    except OldValidationError as error:
+        fault = error.errors()[0]
+        return f"{name_place([part for part in fault['loc'] if part != '__root__'], 'the value')}: {reason_of(fault)}"
     return None

@@ -27,6 +27,7 @@ class Reindexing:
         self._supervisor = supervisor
         self._every_s = every_s
         self._task: asyncio.Task[None] | None = None
+        self._left_out = 0
 
     async def __aenter__(self) -> Self:
         self._task = self._supervisor.repeat("store index", self._step, self._every_s)
@@ -42,5 +43,15 @@ class Reindexing:
         index = self._persistence.store_rules.index
         if index is None or not self._persistence.maintenance.leads():
             return
-        if count := await reindex(self._persistence.database, self._persistence.clock, index):
-            _log.info("%d items of the store were embedded with '%s'; searches by meaning find them now.", count, index.name)
+        done = await reindex(self._persistence.database, self._persistence.clock, index)
+        if done.embedded:
+            _log.info(
+                "%d items of the store were embedded with '%s'; searches by meaning find them now.", done.embedded, index.name
+            )
+        if done.left_out not in (0, self._left_out):
+            _log.warning(
+                "'%s' cannot embed %d items of the store, so searches by meaning do not find them. They are tried again every hour.",
+                index.name,
+                done.left_out,
+            )
+        self._left_out = done.left_out

@@ -7,12 +7,15 @@ import json
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel, field_validator
+from pydantic.v1 import BaseModel as OldBaseModel
+from pydantic.v1 import validator as old_validator
 
 from stepwell.errors import AnswerCutError, ConfigurationError, ModelAnswerError
+from stepwell.models.local.chat_model import EmbeddedChatModel
 from stepwell.models.local.forms import FreeText, JsonForm, Unfit, tool_form
 from stepwell.models.local.messages import chat_lines
 from stepwell.models.local.reply import ATTEMPTS, Asking
-from stepwell.models.local.schemas import bound_schema, checker, pydantic_fault, schema_of
+from stepwell.models.local.schemas import bound_schema, checker, class_fault, class_reader, schema_of
 
 ADD = {
     "name": "add",
@@ -30,8 +33,12 @@ NOTE = {
 }
 
 
+class Plan(BaseModel):
+    goal: str
+
+
 def asking(form, max_tokens: int = 100, **options) -> Asking:
-    return Asking([{"role": "user", "content": "go"}], form, {"max_tokens": max_tokens, **options}, new_id=lambda: "1")
+    return Asking([{"role": "user", "content": "go"}], form, {"max_tokens": max_tokens, **options}, "tiny", new_id=lambda: "1")
 
 
 def answer(ask: Asking, text: str, reason: str | None = "stop", size: int = 4, used: int = 3):
@@ -52,7 +59,7 @@ def test_text_streams_as_it_comes_and_ends_with_usage():
     assert len(shown) == 3
     assert "json_schema" not in body
     assert last.message.usage_metadata == {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
-    assert last.message.response_metadata["finish_reason"] == "stop"
+    assert last.message.response_metadata == {"finish_reason": "stop", "model_provider": "local", "model_name": "tiny"}
 
 
 def test_text_cut_at_the_limit_is_an_error_that_keeps_the_part():
@@ -192,7 +199,27 @@ def test_a_class_is_asked_too_because_it_knows_more_than_its_schema():
             return number
 
     assert checker(schema_of(Even))({"number": 3}) is None
-    assert "must be even" in pydantic_fault(Even, {"number": 3})
+    assert class_fault(class_reader(Even), {"number": 3}) == "number: must be even"
+
+
+def test_a_class_of_pydantic_1_is_made_and_asked_too():
+    class Even(OldBaseModel):
+        number: int
+
+        @old_validator("number")
+        def even(cls, number: int) -> int:
+            if number % 2:
+                raise ValueError("must be even")
+            return number
+
+    assert schema_of(Even)["properties"]["number"]["type"] == "integer"
+    assert class_reader(Even)({"number": 2}) == Even(number=2)
+    assert class_fault(class_reader(Even), {"number": 3}) == "number: must be even"
+
+
+def test_structured_output_tells_traces_its_schema():
+    bound = EmbeddedChatModel().with_structured_output(Plan).first
+    assert bound.kwargs["ls_structured_output_format"] == {"kwargs": {"method": "json_schema"}, "schema": Plan}
 
 
 def test_what_is_no_json_is_unfit():

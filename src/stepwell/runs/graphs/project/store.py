@@ -16,7 +16,7 @@ Three forms of `embed`: `stepwell:minilm` runs on this machine and needs no key;
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from stepwell.database.store.index import WHOLE, StoreIndex
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.runs.graphs.sources import GraphSpec, describe_error, load_export
 from stepwell.settings import Settings
+from stepwell.validation import suggest
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -57,6 +58,7 @@ class StoreSpec:
 def read_store(content: Mapping[str, Any], file: str) -> StoreSpec:
     """Read and check the key; `ConfigurationError` names what is wrong and what to write."""
     store = _object(content.get("store"), "store", file)
+    _refuse_unknown(store, "store", ("index", "ttl", "path"), file)
     if store.get("path"):
         raise ConfigurationError(
             f"'store.path' in '{file}' names a store of the project's own. It would show every user's items to everyone, so it is not "
@@ -72,21 +74,35 @@ def make_index(spec: IndexSpec, folder: Path, settings: Settings) -> StoreIndex:
 
 
 def _object(value: object, key: str, file: str) -> Mapping[str, Any]:
-    if not value:
+    if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"'{key}' in '{file}' must be an object.")
     return value
 
 
+def _refuse_unknown(given: Mapping[str, Any], key: str, known: Sequence[str], file: str) -> None:
+    """A misspelt time to live would keep data forever, without a word."""
+    for name in given:
+        if name not in known:
+            raise ConfigurationError(
+                f"'{key}.{name}' in '{file}' is unknown.{suggest(name, known)} Known: {', '.join(known)}. Correct it, or remove it."
+            )
+
+
 def _read_index(index: Mapping[str, Any], file: str) -> IndexSpec | None:
     if not index:
         return None
+    _refuse_unknown(index, "store.index", ("embed", "dims", "fields"), file)
     embed, dims, fields = index.get("embed"), index.get("dims"), index.get("fields")
     if not isinstance(embed, str) or not embed.rpartition(":")[0]:
         raise ConfigurationError(
             f"'store.index.embed' in '{file}' must name an embedding: \"{MINILM}\" (no key needed), \"provider:model\", "
             'or "./file.py:name".'
+        )
+    if embed.startswith("stepwell:") and embed != MINILM:
+        raise ConfigurationError(
+            f"'store.index.embed' in '{file}' is '{embed}', which does not exist. Stepwell's own is \"{MINILM}\"."
         )
     if dims is None and embed == MINILM:
         dims = 384
@@ -102,12 +118,13 @@ def _read_index(index: Mapping[str, Any], file: str) -> IndexSpec | None:
 
 
 def _is_path(field: object) -> bool:
-    return isinstance(field, str) and bool(field) and bool(tokenize_path(field))
+    return isinstance(field, str) and bool(field) and field.count("[") == field.count("]") and bool(tokenize_path(field))
 
 
 def _read_ttl(ttl: Mapping[str, Any], file: str) -> TTLConfig | None:
     if not ttl:
         return None
+    _refuse_unknown(ttl, "store.ttl", ("default_ttl", "refresh_on_read", "sweep_interval_minutes", "omit_expired"), file)
     refresh = ttl.get("refresh_on_read", True)
     if not isinstance(refresh, bool):
         raise ConfigurationError(f"'store.ttl.refresh_on_read' in '{file}' must be true or false.")
