@@ -19,6 +19,7 @@ SHORTEST_TIME_OUT_S = 60
 
 # What lasts so long is what happens in the test, and nobody waits for the end of it.
 HAPPENS = {
+    "tests/integration/bridges/test_mcp_client.py: restart": "a server is down for longer than clients wait by themselves",
     "tests/integration/durability/test_stopping.py: test_a_server_that_is_frozen_for_a_while_loses_nothing": "a server is frozen",
     "tests/integration/postgres/test_outages.py: test_a_step_that_blocks_its_worker_keeps_its_runs": "a step blocks its worker",
     "tests/integration/postgres/test_group_commit.py: sleep_at_first": "a process sleeps in the middle of a transaction",

@@ -208,26 +208,30 @@ async def test_a_failed_run_is_an_error_that_is_not_tried_again(client: AsyncOpe
         await stream(client, "failing", USER)
 
 
+async def until_its_run_is(served: Server, thread_id: str, status: str) -> None:
+    def is_so() -> bool:
+        found = httpx.get(f"{served.url}/threads/{thread_id}/runs")
+        return found.status_code == 200 and [run["status"] for run in found.json()] == [status]
+
+    await asyncio.to_thread(wait_until, is_so, f"the run is {status}")
+
+
 async def test_leaving_stops_the_run(served: Server, client: AsyncOpenAI) -> None:
     thread_id = str(uuid4())
-
-    def statuses() -> list[str]:
-        found = httpx.get(f"{served.url}/threads/{thread_id}/runs")
-        return [run["status"] for run in found.json()] if found.status_code == 200 else []
-
     asking = asyncio.create_task(stream(client, "slow", USER, extra_headers={"X-Thread-Id": thread_id}))
-    await asyncio.to_thread(wait_until, lambda: statuses() == ["running"], "the run works")
+    await until_its_run_is(served, thread_id, "running")
     asking.cancel()
-    await asyncio.to_thread(wait_until, lambda: statuses() == ["interrupted"], "the run has stopped")
+    await until_its_run_is(served, thread_id, "interrupted")
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_a_request_with_a_key_can_be_sent_again_after_a_lost_connection(served: Server, streamed: bool) -> None:
     body = {"model": "pause", "messages": [USER], "stream": streamed}
-    headers = {"Idempotency-Key": str(uuid4())}
+    thread_id = str(uuid4())
+    headers = {"Idempotency-Key": str(uuid4()), "X-Thread-Id": thread_id}
     async with httpx.AsyncClient(base_url=served.url, timeout=60) as http:
         asking = asyncio.create_task(http.post("/v1/chat/completions", json=body, headers=headers))
-        await asyncio.sleep(2)
+        await until_its_run_is(served, thread_id, "running")
         asking.cancel()
         answer = await http.post("/v1/chat/completions", json=body, headers=headers)
     assert (answer.status_code, "Here I am." in answer.text) == (200, True), answer.text
