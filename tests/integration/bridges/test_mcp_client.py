@@ -127,7 +127,7 @@ async def test_failures_are_results_that_a_model_can_read(served: Server) -> Non
         ),
         ("echo", {**HELLO, "thread_id": "x"}, "The thread's id is a UUID"),
         ("echo", {**HELLO, "thread_id": 5}, "The thread's id is a UUID"),
-        ("echo", {"thread_id": str(uuid4())}, "Send messages too, to begin it."),
+        ("echo", {"thread_id": "6a0c2b1e-5d0f-4c55-9d5e-0d7b8a6f3c11"}, "Send messages too, to begin it."),
         ("adder", {"a": "two", "b": 3}, "'a' does not fit the tool's inputSchema: it must be of the type integer"),
         ("shouter", {"input": 5}, "'input' does not fit the tool's inputSchema"),
     ],

@@ -114,7 +114,7 @@ async def test_crons_are_sorted_selected_and_paged(server: Server):
         ("end_time", "9999-12-31T23:59:59-12:00", "between the years 1970 and 9900"),
         ("end_time", "9999-12-31T23:59:59.999999Z", "between the years 1970 and 9900"),
         ("end_time", "0001-01-01T00:00:00+14:00", "between the years 1970 and 9900"),
-        ("thread_id", str(uuid4()), "/threads/{thread_id}/runs/crons"),
+        ("thread_id", "6a0c2b1e-5d0f-4c55-9d5e-0d7b8a6f3c11", "/threads/{thread_id}/runs/crons"),
         ("webhook", "ftp://example.com/hook", "http"),
         ("webhook", "javascript:alert(1)", "http"),
         ("on_run_completed", "create_new", "keep"),
