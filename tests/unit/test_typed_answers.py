@@ -51,7 +51,10 @@ def test_yes_means_true_for_a_question_of_ours_and_is_text_for_others():
     schema = mark_schema(PLAN, {"description": "Send true or false."})
     assert read_line(PLAN, "yes", schema) is True
     assert read_line(PLAN, "no", schema) is False
+    assert read_line(PLAN, '{"decision": "approve"}', schema) == {"decision": "approve"}
     assert read_line(PLAN, "yes") == "yes"
+    with pytest.raises(ValueError, match=r"^Send true or false\. Yes or no will do\.$"):
+        read_line(PLAN, "perhaps", schema)
     assert wording(PLAN, schema).endswith("Send true or false. Yes or no will do.")
     assert wording({"question": "Which one?"}) == "Which one?"
 

@@ -50,7 +50,7 @@ def wording(question: Any, schema: Json | None = None) -> str:
         return question
     asked = question.get("question") if isinstance(question, Mapping) else None
     if is_ours(question, schema):
-        how = f"{(schema or {}).get('description', '')} Yes or no will do.".strip()
+        how = _how_to_answer(schema)
         told = (
             [asked] if isinstance(asked, str) else [_words(question["type"]).capitalize(), *outline({**question, "type": None})]
         )
@@ -99,9 +99,17 @@ def read_line(question: Any, line: str, schema: Json | None = None) -> Any:
         if fault := elicitation_fault(question, answer):
             raise ValueError(fault)
         return answer
-    if is_ours(question, schema) and (said := line.strip().casefold()) in (*_YES, *_NO):
+    answer = parse_line(line)
+    if is_ours(question, schema) and isinstance(answer, str):
+        if (said := line.strip().casefold()) not in (*_YES, *_NO):
+            raise ValueError(_how_to_answer(schema))
         return said in _YES
-    return parse_line(line)
+    return answer
+
+
+def _how_to_answer(schema: Json | None) -> str:
+    """How to answer one of our questions that has no form of its own."""
+    return f"{(schema or {}).get('description', '')} Yes or no will do.".strip()
 
 
 def request_wording(request: Json) -> str:

@@ -21,6 +21,13 @@ from langgraph_sdk import get_sync_client
 from tests.integration.served.process import Server, environment, serve
 from tests.integration.served.warm import run_warm
 
+DEMO = """
+from stepwell.research.demo import demo_equipment
+from stepwell.research.graph.graph import build_graph
+
+def make_graph():
+    return build_graph(demo_equipment())
+"""
 CHAT = [sys.executable, "-m", "stepwell", "chat"]
 
 
@@ -74,6 +81,19 @@ def test_a_question_with_choices_is_answered_by_numbers(server: Server):
     result = chat(server, "--assistant", "chooser", typed="go\n1, postgres\n")
     assert "Which databases?\n  1. SQLite\n  2. Postgres\n  3. MySQL\n" in result.stdout
     assert "Chosen: {'selected': ['sq', 'pg']}" in result.stdout
+
+
+def test_a_research_asks_for_its_plan_in_lines_and_shows_no_sentence_that_was_not_checked(tmp_path: Path):
+    question = "Why were stepwells built, and how deep is Rani ki Vav?"
+    (tmp_path / "demo.py").write_text(DEMO)
+    (tmp_path / "langgraph.json").write_text(json.dumps({"graphs": {"research": "./demo.py:make_graph"}}))
+    with serve(tmp_path, graphs=tmp_path / "langgraph.json") as served:
+        result = chat(served, "--assistant", "research", typed=f"{question}\nperhaps\nyes\n")
+    assert "Plan approval\nplan:\n  objective:" in result.stdout
+    assert result.stdout.count("Yes or no will do.") == 2, "the answer that was none is explained"
+    assert '"verdict"' not in result.stdout
+    assert "paid in salt" not in result.stdout.partition("Not in this report")[0]
+    assert "Rani ki Vav" in result.stdout.rpartition("Yes or no will do.")[2]
 
 
 def test_a_question_with_choices_takes_own_words(server: Server):

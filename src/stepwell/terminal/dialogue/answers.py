@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stepwell.answers.approvals import is_approval
-from stepwell.answers.clarification import is_clarification
-from stepwell.answers.elicitation import is_elicitation
-from stepwell.answers.typed import CHOICES, parse_decision, parse_line, read_line, request_wording, wording
+from stepwell.answers.typed import CHOICES, parse_decision, read_line, request_wording, wording
 from stepwell.terminal.dialogue.session import OpenInterrupt
 
 Ask = Callable[[str], str]
@@ -22,22 +20,17 @@ __all__ = ["CHOICES", "Ask", "answer_all"]
 
 def answer_all(interrupts: Iterable[OpenInterrupt], ask: Ask) -> dict[str, Any]:
     """Ask the person about every interrupt; returns interrupt id -> answer."""
-    return {interrupt.id: _answer(interrupt.value, ask) for interrupt in interrupts}
+    return {interrupt.id: _answer(interrupt, ask) for interrupt in interrupts}
 
 
-def _answer(value: Any, ask: Ask) -> Any:
+def _answer(interrupt: OpenInterrupt, ask: Ask) -> Any:
+    value = interrupt.value
     if is_approval(value):
         allowed = {config["action_name"]: config["allowed_decisions"] for config in value["review_configs"]}
         return {"decisions": [_decide(request, allowed.get(request["name"]), ask) for request in value["action_requests"]]}
     if isinstance(value, Mapping) and value.get("type") == "tool_approval" and _is_request(value):
         return _decide(value, value.get("allowed_decisions"), ask)
-    if is_clarification(value) or is_elicitation(value):
-        return _ask_until_read(value, ask)
-    return parse_line(ask(_shown(value)))
-
-
-def _shown(value: Any) -> str:
-    return str(value["question"]) if isinstance(value, Mapping) and "question" in value else wording(value)
+    return _ask_until_read(interrupt, ask)
 
 
 def _is_request(request: Any) -> bool:
@@ -58,10 +51,10 @@ def _decide(request: Mapping[str, Any], allowed: Sequence[str] | None, ask: Ask)
             return decision
 
 
-def _ask_until_read(question: Mapping[str, Any], ask: Ask) -> Any:
-    prompt = wording(question)
+def _ask_until_read(interrupt: OpenInterrupt, ask: Ask) -> Any:
+    prompt = wording(interrupt.value, interrupt.schema)
     while True:
         try:
-            return read_line(question, ask(prompt))
+            return read_line(interrupt.value, ask(prompt), interrupt.schema)
         except ValueError as error:
             prompt = str(error)

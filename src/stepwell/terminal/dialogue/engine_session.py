@@ -152,7 +152,8 @@ class EngineSession:
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         thread = await self._thread()
-        return tuple(OpenInterrupt(each.interrupt_id, each.value) for each in (thread.interrupts if thread else ()))
+        waiting = thread.interrupts if thread else ()
+        return tuple(OpenInterrupt(each.interrupt_id, each.value, each.response_schema) for each in waiting)
 
     async def tasks(self) -> list[TaskLine]:
         listed = await self._records.background_tasks(_OWNER, self._thread_id)

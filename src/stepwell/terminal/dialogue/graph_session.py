@@ -72,7 +72,7 @@ class GraphSession:
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         state = await self._state()
-        return tuple(OpenInterrupt(each.id, _as_json(each.value)) for each in state.interrupts)
+        return tuple(OpenInterrupt(each.id, _as_json(each.value), _schema_of(each)) for each in state.interrupts)
 
     async def tasks(self) -> list[TaskLine]:
         known = (await self.values()).get("async_tasks") or {}
@@ -184,6 +184,12 @@ class GraphConversations:
 
     async def newest(self) -> list[ThreadLine]:
         return [ThreadLine(thread_id, title) for thread_id, title in reversed(self._titles.items())]
+
+
+def _schema_of(interrupt: Any) -> Mapping[str, Any] | None:
+    """None also for a class, which only the graph itself can use."""
+    schema = interrupt.response_schema
+    return schema if isinstance(schema, Mapping) else None
 
 
 def _as_json(value: Any) -> Any:

@@ -150,7 +150,8 @@ class RemoteSession:
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
         waiting = (await self._thread()).get("interrupts") or {}
-        return tuple(OpenInterrupt(each["id"], each["value"]) for task in waiting.values() for each in task if each.get("id"))
+        named = [each for task in waiting.values() for each in task if each.get("id")]
+        return tuple(OpenInterrupt(each["id"], each["value"], each.get("response_schema")) for each in named)
 
     async def tasks(self) -> list[TaskLine]:
         with self._sentences():

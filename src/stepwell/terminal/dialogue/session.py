@@ -38,6 +38,8 @@ class OpenInterrupt:
 
     id: str
     value: Any
+    schema: Mapping[str, Any] | None = None
+    """What its answer must look like, if it says so."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import ensure_config, merge_configs
+from langgraph.constants import TAG_NOSTREAM
 
 from stepwell.models import describe
 from stepwell.models.pricing import ASSUMED, TokenUse, describe_assumed
@@ -89,8 +90,9 @@ def _is_loopback(host: str) -> bool:
 
 async def _ask(model: Any, messages: list[BaseMessage], thoughts: list[str]) -> RecordedReply:
     meter = UsageMeter()
-    # We add our callback to those of the surrounding run, which must see the call as well.
-    answer = await model.ainvoke(messages, merge_configs(ensure_config(), {"callbacks": [meter]}))
+    # We add our callback to those of the surrounding run, which must see the call as well. Clients do not: nobody has checked it yet.
+    config = merge_configs(ensure_config(), {"callbacks": [meter], "tags": [TAG_NOSTREAM]})
+    answer = await model.ainvoke(messages, config)
     tokens = sum((used.tokens for used in meter.sums().values()), TokenUse())
     used: dict[str, Any] = {"input_tokens": tokens.input, "output_tokens": tokens.output}
     used["usage"] = "estimated" if any(each.estimated for each in meter.sums().values()) else "reported"
