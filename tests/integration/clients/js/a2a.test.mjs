@@ -25,15 +25,24 @@ test("a message becomes a task with its answer", async () => {
   assert.equal(again.history.length, 2);
 });
 
-test("a stream gives the text in pieces and ends with the state", async () => {
-  const agent = await connect("echo");
+async function streamed(name) {
+  const agent = await connect(name);
   const events = [];
   for await (const event of agent.sendMessageStream(saying("hi"))) events.push(event.payload);
   assert.equal(events[0].$case, "task");
-  const pieces = events.filter((event) => event.$case === "artifactUpdate");
-  assert.ok(pieces.length > 1);
-  assert.equal(pieces.map((piece) => textIn(piece.value.artifact.parts)).join(""), "You said: hi, I think");
   assert.equal(events.at(-1).value.status.state, TaskState.TASK_STATE_COMPLETED);
+  const pieces = events.filter((event) => event.$case === "artifactUpdate");
+  return pieces.map((piece) => textIn(piece.value.artifact.parts));
+}
+
+test("a stream gives an agent's text in pieces and ends with the state", async () => {
+  const pieces = await streamed("deep");
+  assert.ok(pieces.length > 1);
+  assert.equal(pieces.join(""), "All done");
+});
+
+test("what a node of another graph writes comes when it is in the thread", async () => {
+  assert.deepEqual(await streamed("echo"), ["You said: hi, I think"]);
 });
 
 test("a question is answered with the task's id", async () => {
