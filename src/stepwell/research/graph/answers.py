@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from stepwell.answers import FindFault, ask_again
+from stepwell.answers.asking import worded
 from stepwell.research.graph.schemas import Approval, RetryAnswer
 from stepwell.validation import describe_first_fault
 
@@ -45,7 +46,7 @@ def read_approval(answer: Any) -> Approval:
     """Reads an answer: an object, or `true` or `false` as older clients send them. `ValueError` for an invalid answer."""
     if isinstance(answer, bool):
         return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
-    approval = Approval.model_validate(answer)
+    approval = Approval.model_validate(_object(answer))
     if approval.decision == "edit" and approval.plan is None:
         raise ValueError("an edited plan is missing: send it as 'plan'")
     return approval
@@ -72,10 +73,16 @@ def read_retry(answer: Any, *, documents: bool) -> RetryAnswer:
     """Whether to retry. `ValueError` for an invalid answer; `documents` says whether there are any to write from."""
     if isinstance(answer, bool):
         return RetryAnswer(decision="approve" if answer else "reject", reason="" if answer else "not approved")
-    said = RetryAnswer.model_validate(answer)
+    said = RetryAnswer.model_validate(_object(answer))
     if said.decision == "documents" and not documents:
         raise ValueError("no documents came with the question")
     return said
+
+
+def _object(answer: Any) -> Any:
+    if not isinstance(answer, Mapping):
+        raise ValueError(f"it is {worded(answer)}, not an object")
+    return answer
 
 
 def approval_fault(error: ValueError) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -61,6 +63,12 @@ def test_nothing_else_is_taken_for_an_approval(answer: object) -> None:
         read_approval(answer)
 
 
+@pytest.mark.parametrize("read", [read_approval, lambda answer: read_retry(answer, documents=False)])
+def test_an_answer_that_is_no_object_is_named_as_what_it_is(read: Callable[[Any], Any]) -> None:
+    with pytest.raises(ValueError, match=r"^it is a text, not an object$"):
+        read("perhaps")
+
+
 @given(inputs, st.text(max_size=20))
 def test_what_came_of_the_steps_does_not_change_what_was_approved(texts: list[str], output: str) -> None:
     plan = plan_of(texts)
@@ -112,7 +120,7 @@ def test_a_plan_for_own_documents_sends_nothing_or_says_what_the_writer_gets(ben
 
 @pytest.mark.parametrize("answer", ["documents", {"decision": "edit"}, {"decision": "perhaps"}, None, {}])
 def test_only_three_answers_are_taken_when_nobody_was_reached(answer: object) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises((ValidationError, ValueError)):
         read_retry(answer, documents=True)
 
 
