@@ -34,7 +34,7 @@ async def serving(folder: Path, graphs: Mapping[str, Any], **settings: Any) -> A
     registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     server_settings = ServerSettings(**{"drain_s": 0, **settings})
     async with (
-        open_server(Settings(data_dir=folder), server_settings, Graphs(registry, ours=False), folder / "server.db") as opened,
+        open_server(Settings(data_dir=folder), server_settings, Graphs(registry), folder / "server.db") as opened,
         listening(opened.app) as url,
         httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
