@@ -36,7 +36,9 @@ async def test_another_user_finds_nothing_over_mcp(tmp_path: Path) -> None:
                 for message in (reply, cancel):
                     assert (await bert.post("/mcp", json=message, headers=session)).status_code == 202
                     assert (await server.http.post("/mcp", json=message, headers=session)).status_code == 401
-                assert (await bert.get("/mcp", headers={**session, "Last-Event-ID": place})).status_code == 404
+                rest = await bert.get("/mcp", headers={**session, "Last-Event-ID": place})
+                assert "was deleted" in rest.text, "as a conversation that there is not"
+                assert thread_id not in rest.text
                 foreign = rpc("tools/call", name="asks", arguments={"thread_id": thread_id})
                 told = (await bert.post("/mcp", json=foreign, headers={"Accept": "application/json"})).json()
                 assert told["result"]["isError"]
