@@ -165,7 +165,7 @@ class CronTable:
 
     async def change(self, before: Cron, after: Cron, missed: CronSlot | None = None) -> bool:
         """Store a cron in place of the one that was read. Returns whether nobody has changed it meanwhile. If `since` becomes earlier,
-        what was noted about later slots is forgotten: they have yet to come."""
+        what was noted about later slots is forgotten: they have yet to come. What has fired stays noted, so it does not fire again."""
         values = _columns(after)
         sets = ", ".join(f"{name} = :{name}" for name in values if name not in ("cron_id", "revision"))
         sql = f"UPDATE crons SET {sets}, revision = revision + 1 WHERE cron_id = :cron_id AND revision = :revision"  # noqa: S608 - ours
@@ -176,7 +176,7 @@ class CronTable:
                 return False
             if after.since < before.since:
                 late = (after.cron_id, since := to_time(after.since))
-                connection.execute("DELETE FROM cron_slots WHERE cron_id = ? AND slot > ?", late)
+                connection.execute("DELETE FROM cron_slots WHERE cron_id = ? AND slot > ? AND state <> 'fired'", late)
                 shorten = "UPDATE cron_slots SET last_slot = ? WHERE cron_id = ? AND last_slot > ?"
                 connection.execute(shorten, (since, *late))
             if missed is not None:
@@ -238,6 +238,12 @@ class CronTable:
         sql = "SELECT * FROM crons WHERE next_run IS NOT NULL AND next_run <= ? ORDER BY next_run, cron_id LIMIT ?"
         rows = await self._database.read(lambda connection: connection.execute(sql, bound).fetchall())
         return [_from_row(row) for row in rows]
+
+    async def noted(self, cron: Cron) -> frozenset[datetime]:
+        """The slots after `since` that have fired all the same, before the clock was set back."""
+        sql, bound = "SELECT slot FROM cron_slots WHERE cron_id = ? AND slot > ?", (cron.cron_id, to_time(cron.since))
+        rows = await self._database.read(lambda connection: connection.execute(sql, bound).fetchall())
+        return frozenset(from_time(row["slot"]) for row in rows)
 
     async def settle(
         self, cron: Cron, settled: Sequence[CronSlot], next_run: datetime | None, ended: str | None = None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -151,7 +151,7 @@ class CronScheduler:
         """Returns whether a run was started."""
         now = self._clock.now()
         try:
-            due = _look_at(cron, now)
+            due = _look_at(cron, now, await self._table.noted(cron))
         except InvalidRequestError as error:  # the machine no longer knows the time zone
             await self._end(cron, _Due(None, [], None), str(error))
             return False
@@ -222,16 +222,17 @@ class CronScheduler:
         return found
 
 
-def _look_at(cron: Cron, now: datetime) -> _Due:
+def _look_at(cron: Cron, now: datetime, noted: Container[datetime]) -> _Due:
     schedule = parse_schedule(cron.schedule, cron.timezone)
     is_over = cron.end_time is not None and now > cron.end_time
     until = min(now, cron.end_time) if cron.end_time else now
     slots, more = schedule.newest_between(cron.since, until, LISTED_MISSES + 2)
-    newest = slots.pop() if slots and not is_over else None
+    newest = slots[-1] if slots and not is_over and slots[-1] not in noted else None
+    slots = [slot for slot in slots if slot != newest and slot not in noted]
     missed = [CronSlot(slot, "missed", now) for slot in slots[-LISTED_MISSES:]]
     if older := slots[:-LISTED_MISSES]:
-        first = next(schedule.after(cron.since)) if more else older[0]
-        note = "All slots from the first to the last were missed; they are not listed singly."
+        first = next(slot for slot in schedule.after(cron.since) if slot not in noted) if more else older[0]
+        note = "The slots from the first to the last were missed, except those listed singly."
         missed.insert(0, CronSlot(first, "missed", now, last_slot=older[-1], note=note))
     return _Due(newest, missed, schedule.next_after(now, cron.end_time))
 
