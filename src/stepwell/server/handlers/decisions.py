@@ -142,21 +142,18 @@ class Decisions:
                 value["assistant_id"] = await _assistant_at_work(services, value)
         assistants = dict.fromkeys(value["assistant_id"] for value in values)
         caller = await self._decided(principal, caller, ("threads", "create_run"), values)
-        caller = await self._with_assistants(principal, caller, assistants)
+        own = {default_assistant_id(name) for name in services.registry.names}
+        caller = await self._with_assistants(principal, caller, [each for each in assistants if str(each) not in own])
         if not isinstance(caller, Caller):
             return caller
         return caller.but(may_run=(caller.may_run or frozenset()) | {str(each) for each in assistants if each})
 
     async def _with_assistants(self, principal: Principal, caller: str, assistants: Iterable[Any]) -> str:
-        """Which assistants may be run: those that the caller may read. A handler that refuses one leaves the server's and the caller's
-        own."""
-        if self._handler("assistants", "read") is None or not isinstance(caller, Caller):
+        """Which assistants may be run: those that the caller may read. Whether the server's own may be, only `create_run` decides."""
+        values = [{"assistant_id": each, "metadata": {}} for each in assistants if each is not None]
+        if not values or self._handler("assistants", "read") is None or not isinstance(caller, Caller):
             return caller
-        try:
-            values = [{"assistant_id": each, "metadata": {}} for each in assistants if each is not None]
-            return await self._decided(principal, caller, ("assistants", "read"), values)
-        except HandlerRefusalError:
-            return caller.but(assistants=None)
+        return await self._decided(principal, caller, ("assistants", "read"), values)
 
     async def _as_copy(self, principal: Principal, caller: str) -> str:
         """A copy is created too: its handler may refuse it, and says what its metadata gets."""

@@ -295,7 +295,6 @@ async def test_handlers_are_told_what_is_asked_for(tmp_path: Path) -> None:
     assert named == [
         ("threads", "create"),
         ("threads", "create_run"),
-        ("assistants", "read"),
         ("store", "put"),
         ("store", "get"),
     ]
@@ -303,4 +302,4 @@ async def test_handlers_are_told_what_is_asked_for(tmp_path: Path) -> None:
     run = seen[1][2]
     assert (run["thread_id"], run["multitask_strategy"], run["kwargs"]["input"]) == (uuid.UUID(thread), "reject", HELLO)
     assert isinstance(run["assistant_id"], uuid.UUID)
-    assert [each[2]["namespace"] for each in seen[3:]] == [("a", "b"), ("a", "b")]
+    assert [each[2]["namespace"] for each in seen[2:]] == [("a", "b"), ("a", "b")]

@@ -260,7 +260,7 @@ async def test_every_assistant_of_a_batch_must_be_readable(tmp_path: Path) -> No
         mine.add(made)
         bodies = [{**RUN, "assistant_id": "echo"}, {**RUN, "assistant_id": made}]
         for batch in (bodies, bodies[::-1]):
-            assert (await ask(server, "/runs/batch", batch, "bert")).status_code == 404
+            assert (await ask(server, "/runs/batch", batch, "bert")).status_code == 403
         assert (await ask(server, "/runs/batch", bodies[:1], "bert")).status_code == 200
         assert (await ask(server, "/runs/batch", bodies)).status_code == 200
 
