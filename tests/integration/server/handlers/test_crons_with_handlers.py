@@ -61,6 +61,8 @@ async def test_a_team_shares_its_crons_and_no_other_sees_them(tmp_path: Path) ->
     async with served(tmp_path) as server:
         made = (await ask(server, "/runs/crons", {"assistant_id": "says", "schedule": "0 3 * * *"})).json()
         cron_id, path = made["cron_id"], f"/runs/crons/{made['cron_id']}"
+        stored = await server.services.persistence.crons.get(None, cron_id)
+        assert stored.access.user == {"identity": "anna", "team": "red"}, "without what its names mark as secret"
         assert made["metadata"] == {"team": "red"}
         exported = (await ask(server, "/api/export", method="GET")).text
         assert '"team":"red"' in exported
