@@ -60,7 +60,19 @@ Filter = Equals | Holds | Every | Either
 class Caller(str):
     """A user's name; see the module."""
 
-    __slots__ = ("assistants", "configurable", "crons", "may_run", "metadata", "namespace", "threads", "unwanted", "user")
+    __slots__ = (
+        "assistants",
+        "configurable",
+        "crons",
+        "item",
+        "items",
+        "may_run",
+        "metadata",
+        "namespace",
+        "threads",
+        "unwanted",
+        "user",
+    )
 
     threads: Filter | None
     assistants: Filter | None
@@ -73,6 +85,10 @@ class Caller(str):
     """The ids of the assistants that handlers were asked about for a run; the engine starts no others. None: nobody is asked."""
     namespace: tuple[str, ...] | None
     """The namespace of the store that a handler put in the place of the requested one."""
+    item: Mapping[str, Any]
+    """Other fields of a request about the store that a handler changed, such as `value` or `limit`."""
+    items: Filter | None
+    """Which items of the store a search may find, by their values."""
     user: Mapping[str, Any] | None
     """What `authenticate` returned, for the graphs of this user's runs."""
     configurable: Mapping[str, Any]
@@ -89,13 +105,15 @@ class Caller(str):
         unwanted: frozenset[str] = frozenset(),
         may_run: frozenset[str] | None = None,
         namespace: tuple[str, ...] | None = None,
+        item: Mapping[str, Any] | None = None,
+        items: Filter | None = None,
         user: Mapping[str, Any] | None = None,
         configurable: Mapping[str, Any] | None = None,
     ) -> Caller:
         made = super().__new__(cls, name)
         made.threads, made.assistants, made.crons = threads, assistants, crons
         made.metadata, made.namespace, made.user = metadata or {}, namespace, user
-        made.configurable = configurable or {}
+        made.configurable, made.item, made.items = configurable or {}, item or {}, items
         made.unwanted, made.may_run = unwanted, may_run
         return made
 
@@ -159,6 +177,19 @@ def _operation(key: str, operator: object, operand: Any) -> Filter:
     if operator == "$contains":
         return Holds(key, tuple(operand) if isinstance(operand, list | tuple | set) else (operand,))
     raise InvalidRequestError(f"The filter on '{key}' uses '{operator}'. There are $eq and $contains.")
+
+
+def item_condition(found: Filter) -> dict[str, Any]:
+    """A filter as a search of the store takes it."""
+    match found:
+        case Equals(key, value):
+            return {key: {"$eq": value}}
+        case Holds(key, values):
+            return {key: {"$contains": list(values)}}
+        case Every(parts):
+            return {"$and": [item_condition(part) for part in parts]}
+        case Either(parts):
+            return {"$or": [item_condition(part) for part in parts]}
 
 
 def filter_to_json(found: Filter) -> list[Any]:

@@ -26,6 +26,7 @@ from stepwell.database.records.types import Page
 from stepwell.database.rows import dumps, from_time, loads, to_time
 from stepwell.database.types import Json, RequestKey
 from stepwell.errors import LimitReachedError, NotFoundError
+from stepwell.secrets.values import without_secrets
 from stepwell.sql import Connection, Dialect, Row
 
 SlotState = Literal["fired", "missed", "refused"]
@@ -54,7 +55,8 @@ class CronAccess:
     """The API key, or the key of the session. If it exists, its grants are used and not those below."""
     grants: Grants = field(default_factory=Grants)
     user: Json | None = None
-    """What a project's `authenticate` returned, for the graphs of its runs."""
+    """What a project's `authenticate` returned, for the graphs of its runs. Without secrets: a cron may live for years, and tokens do
+    not."""
     filters: Mapping[str, Any] = field(default_factory=dict)
     """Which threads and assistants handlers let the owner use then, by resource, as stored by `filter_to_json`."""
 
@@ -65,7 +67,7 @@ class CronAccess:
         found = {
             name: filter_to_json(each) for name in ("threads", "assistants") if (each := filter_of(owner, name)) is not None
         }
-        return cls(via, key_id, grants, None if owner.user is None else dict(owner.user), found)
+        return cls(via, key_id, grants, None if owner.user is None else without_secrets(owner.user), found)
 
 
 @dataclass(frozen=True)

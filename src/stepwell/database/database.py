@@ -26,6 +26,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from stepwell.errors import StorageUnavailableError
@@ -83,6 +84,10 @@ class Job(Generic[T]):
     """Once committed, the work must survive a power failure, even if the database does not promise that otherwise."""
     exclusive: bool = False
     """Only one process may do such work at a time. If another process is doing it now, the work is skipped and returns `None`."""
+    begun_at: float = 0.0
+    """When the work began, by `monotonic`; 0 before."""
+    withdrawn: bool = False
+    """Its caller gave up before it began. It is not run, and breaks its lane."""
     result: Any = None
     error: BaseException | None = None
 
@@ -95,6 +100,17 @@ class Job(Generic[T]):
         return isinstance(self.work, OrderedWork) and self.work.guarded
 
 
+class JobQueue(SimpleQueue["Job[Any] | None"]):
+    """Jobs that wait for a thread; `None` ends it."""
+
+    moved_at = 0.0
+    """When a job last began or ended, or the database answered a part of it, by `monotonic`."""
+
+    def move(self) -> float:
+        self.moved_at = monotonic()
+        return self.moved_at
+
+
 class BrokenLanes:
     """Lanes in which some work could not be stored. Used only by the writer's thread."""
 
@@ -103,7 +119,11 @@ class BrokenLanes:
         """Lane -> whether the database was unreachable."""
 
     def refuse(self, job: Job[Any]) -> bool:
-        """Whether earlier work in the job's lane could not be stored; if so, sets the job's error."""
+        """Whether the job was withdrawn, or earlier work in its lane could not be stored; if so, sets the job's error."""
+        if job.withdrawn:
+            job.error = StorageUnavailableError("The caller gave up before this began.", away=True)
+            self.add(job)
+            return True
         if job.lane is None or job.lane not in self._broken:
             return False
         job.error = StorageUnavailableError(
@@ -127,9 +147,9 @@ class SqlDatabase(ABC):
 
     def __init__(self, group_written: GroupWritten | None = None) -> None:
         self._group_written = group_written
-        self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        self._reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        self._patient_reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._jobs = JobQueue()
+        self._reads = JobQueue()
+        self._patient_reads = JobQueue()
         self._threads: tuple[threading.Thread, ...] = ()
         self._closed = False
 
@@ -198,9 +218,8 @@ class SqlDatabase(ABC):
         power failure, even in a database that does not promise that otherwise. `exclusive`: only one process may do this at a time; the
         result is `None` if another process is doing it now.
         """
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        self._hand_in(Job(work, done, loop, frees, synced, exclusive))
+        job, done = awaited_job(work, frees=frees, synced=synced, exclusive=exclusive)
+        self._hand_in(job)
         return done
 
     async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
@@ -212,11 +231,8 @@ class SqlDatabase(ABC):
 
     async def read(self, work: Work[T], *, patient: bool = False) -> T:
         """Run work on a snapshot, in a reader thread. `patient` work may take long, and only waits for other patient work."""
-        if self._closed:
-            raise _closed_error()
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        (self._patient_reads if patient else self._reads).put(Job(work, done, loop))
+        job, done = awaited_job(work)
+        self._hand_in_read(job, self._patient_reads if patient else self._reads)
         return await done
 
     def close(self) -> None:
@@ -251,15 +267,22 @@ class SqlDatabase(ABC):
             raise _closed_error()
         self._jobs.put(job)
 
-    def _serve_reads(self, reads: SimpleQueue[Job[Any] | None]) -> None:
+    def _hand_in_read(self, job: Job[Any], reads: JobQueue) -> None:
+        if self._closed:
+            raise _closed_error()
+        reads.put(job)
+
+    def _serve_reads(self, reads: JobQueue) -> None:
         # Our own few threads: an executor's futures cost several times as much as a typical query.
         while (job := reads.get()) is not None:
-            if job.done.cancelled():
+            if job.done.done():  # the caller was cancelled, or gave up
                 continue
+            job.begun_at = reads.move()
             try:
                 job.result = self._read_here(job.work)
             except BaseException as error:  # passed on to the caller
                 job.error = error
+            reads.move()
             tell_waiting([job])
 
     def _tell_written(self, size: int, seconds: float) -> None:
@@ -284,6 +307,15 @@ class SqlDatabase(ABC):
                 return group, True
             group.append(job)
         return group, False
+
+
+def awaited_job(
+    work: Work[T], *, frees: bool = False, synced: bool = False, exclusive: bool = False
+) -> tuple[Job[T], asyncio.Future[T]]:
+    """A job for the running event loop, and what to await."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+    return Job(work, done, loop, frees, synced, exclusive), done
 
 
 def _closed_error() -> StorageUnavailableError:

@@ -111,7 +111,7 @@ async def listen(
         app,
         http=BoundedHeads,
         lifespan="off",  # the caller opens the services
-        ws=_open_websocket,  # type: ignore[arg-type]  # called like a class
+        ws=open_websocket,  # type: ignore[arg-type]  # called like a class
         ws_max_size=services.parts.settings.body_limit_bytes,
         log_config=None,
         access_log=False,
@@ -123,11 +123,11 @@ async def listen(
     await _Listener(config, services, on_ready, farewell, notice_s).serve(sockets=[bound])
 
 
-def _open_websocket(**given: Any) -> asyncio.Protocol:
-    """uvicorn's protocol for one websocket. It is imported for the first one, because most servers never get any."""
-    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+def open_websocket(**given: Any) -> asyncio.Protocol:
+    """The protocol for one websocket. It is imported for the first one, because most servers never get any."""
+    from stepwell.server.websocket_protocol import RefusableSocket
 
-    return WebSocketsSansIOProtocol(**given)
+    return RefusableSocket(**given)
 
 
 class _Listener(uvicorn.Server):

@@ -32,6 +32,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.server.app import create_app
 from stepwell.server.assembly import open_services
+from stepwell.server.listening import open_websocket
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.parts import Parts, Services
 from stepwell.server.project import ServedProject
@@ -86,7 +87,7 @@ async def serve(
 
 @asynccontextmanager
 async def listening(app: FastAPI) -> AsyncIterator[str]:
-    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", timeout_graceful_shutdown=2)
+    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="off", ws=open_websocket, timeout_graceful_shutdown=2)  # type: ignore[arg-type]
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server._serve())  # `serve` would take over the test's signals
     async with asyncio.timeout(60):

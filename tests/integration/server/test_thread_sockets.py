@@ -125,12 +125,14 @@ async def test_a_plain_request_is_told_to_open_a_websocket(server: Server) -> No
     assert (refused.status_code, refused.headers["upgrade"]) == (426, "websocket")
 
 
-async def test_foreign_pages_and_hosts_are_refused(server: Server) -> None:
+async def test_foreign_pages_and_hosts_are_refused(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
         with pytest.raises(InvalidStatus) as refused:
             async with socket(server, new_id(), **headers):
                 pass
         assert refused.value.response.status_code in (400, 403)
+    await asyncio.sleep(0.1)  # the log comes after the response
+    assert not [record for record in caplog.records if record.levelname == "ERROR"], "anybody could fill the log"
 
 
 async def test_a_socket_needs_a_key_and_reaches_only_its_users_threads(tmp_path: Path) -> None:

@@ -7,24 +7,24 @@ another process. Each reader thread has its own connection, opened when first ne
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from time import perf_counter
 from typing import TypeVar
 
 import psycopg
 
-from stepwell.database.database import GroupWritten, Job, Separate, SqlDatabase, Work, tell_waiting
+from stepwell.database.database import GroupWritten, Job, Separate, SqlDatabase, Work, awaited_job, tell_waiting
 from stepwell.database.postgres.connection import PostgresConnection, connect
-from stepwell.database.postgres.group_commit import LOOK_FIRST, GroupCommit, is_lost, refusal
+from stepwell.database.postgres.group_commit import GroupCommit, is_lost, refusal
 from stepwell.database.postgres.in_use import have_alone, join
 from stepwell.database.postgres.migrate import NewerFormError, migrate, migrations, require_known
 from stepwell.database.postgres.patience import Patience
 from stepwell.database.postgres.refusals import place_of, reaching
-from stepwell.errors import OutcomeUnknownError, StorageUnavailableError
+from stepwell.database.postgres.silence import Beginnings, Limit
+from stepwell.errors import StorageUnavailableError
 from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]
@@ -38,18 +38,6 @@ _SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS 
 _ANSWER_S = 15.0
 _PATIENT_S = 120.0
 _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-
-
-@asynccontextmanager
-async def _answered(within_s: float, way_out: str, kind: type[StorageUnavailableError]) -> AsyncIterator[None]:
-    """Limits the wait for a database that does not answer at all, for example because the network drops everything."""
-    try:
-        async with asyncio.timeout(within_s) as limit:
-            yield
-    except TimeoutError as error:
-        if not limit.expired():
-            raise
-        raise kind(f"The database has not answered within {within_s:g} s. {way_out}", away=True) from error
 
 
 class PostgresDatabase(SqlDatabase):
@@ -79,6 +67,7 @@ class PostgresDatabase(SqlDatabase):
         self._quiet = quiet
         self._local = threading.local()
         self._patience = Patience()
+        self._beginnings = Beginnings()
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
         self.candidate = False
@@ -119,14 +108,17 @@ class PostgresDatabase(SqlDatabase):
         return connection
 
     async def read(self, work: Work[T], *, patient: bool = False) -> T:
-        async with _answered(
-            _PATIENT_S if patient else _ANSWER_S, "Nothing was changed; try again later.", StorageUnavailableError
-        ):
-            return await super().read(work, patient=patient)
+        job, done = awaited_job(work)
+        reads, within_s = (self._patient_reads, _PATIENT_S) if patient else (self._reads, _ANSWER_S)
+        self._hand_in_read(job, reads)
+        with Limit(job, reads, within_s):
+            return await done
 
     async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
-        async with _answered(_ANSWER_S, f"This may have been stored, or may still be. {LOOK_FIRST}", OutcomeUnknownError):
-            return await super().write(work, frees=frees, synced=synced)
+        job, done = awaited_job(work, frees=frees, synced=synced)
+        self._hand_in(job)
+        with Limit(job, self._jobs, _ANSWER_S, self._beginnings):
+            return await done
 
     def read_now(self, work: Work[T]) -> T:
         """Runs in a reader thread, because connections are few; the caller waits for it."""
@@ -240,12 +232,15 @@ class PostgresDatabase(SqlDatabase):
             connection.close()
 
     def _write_groups(self) -> None:
-        commit, stopping = GroupCommit(self._connect_writer, self._writing, self._lose_writer, self._patience), False
+        commit = GroupCommit(self._connect_writer, self._writing, self._lose_writer, self._patience, self._jobs.move)
+        stopping = False
         while not stopping:
             group, stopping = self._next_group(None)
             if group:
                 began = perf_counter()
+                self._beginnings.begin(group, self._jobs.move())
                 commit.run(group)
+                self._jobs.move()
                 self._tell_written(len(group), perf_counter() - began)
                 tell_waiting(group)
         commit.close()

@@ -74,7 +74,7 @@ class _OutcomeUnknownError(Exception):
 
 class GroupCommit:
     """Runs groups on the writer's connection, and reconnects when it is lost. Used only by the writer's thread. `lost` is called whenever
-    the connection is dropped: this process may not know what its last commit did."""
+    the connection is dropped: this process may not know what its last commit did. `answered` is called after every piece of work."""
 
     def __init__(
         self,
@@ -82,11 +82,13 @@ class GroupCommit:
         connection: PostgresConnection | None = None,
         lost: Callable[[], None] = lambda: None,
         patience: Patience | None = None,
+        answered: Callable[[], object] = lambda: None,
     ) -> None:
         self._connect = connect
         self._patience = patience or Patience()
         self._connection = connection
         self._lost = lost
+        self._answered = answered
         self._lanes = BrokenLanes()
         self.retried = 0
         """Transactions that had to be repeated."""
@@ -218,6 +220,7 @@ class GroupCommit:
             for job in group:
                 if not self._lanes.refuse(job):
                     job.result = job.work(connection)
+                    self._answered()
         except BaseException as error:
             if is_lost(error):
                 raise
@@ -240,6 +243,7 @@ class GroupCommit:
             self._fail(job, error)
             connection.control("ROLLBACK TO SAVEPOINT job")
         connection.control("RELEASE SAVEPOINT job")
+        self._answered()
 
     def _fail(self, job: Job[Any], error: BaseException) -> None:
         job.error = _told(error)

@@ -7,6 +7,7 @@ words as things that don't exist.
 from __future__ import annotations
 
 from stepwell.database.records.assistants import AssistantRecords
+from stepwell.database.records.chains import ChainRecords
 from stepwell.database.records.claims import ClaimRecords
 from stepwell.database.records.effects import EffectRecords
 from stepwell.database.records.runs import RunRecords
@@ -24,6 +25,7 @@ class Repository(
     AssistantRecords,
     ThreadRecords,
     RunRecords,
+    ChainRecords,
     UsageRecords,
     EffectRecords,
     StepRecords,

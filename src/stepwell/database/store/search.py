@@ -2,7 +2,8 @@
 
 - A *filter* names keys of the value, with dots between the keys of nested objects. A plain value must be equal; an object is compared key
   by key; `{"$gt": 3}` compares
-  (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`), numbers with numbers and texts with texts, and anything else does not match.
+  (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`), numbers with numbers and texts with texts, and anything else does not match;
+  `{"$contains": [3]}` asks for a list with these values in it. `$and` and `$or` take lists of filters.
 - A *query* consists of words. An item is found if its value contains at least one of them as a whole word, ignoring case, in any text or
   number at any depth. Its score is the share of the query's words that it contains, from 0 to 1. Items with more of the words come first,
   then those that mention them more often, then the most recently changed.
@@ -33,6 +34,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "$gte": lambda held, asked: _are_comparable(held, asked) and bool(held >= asked),
     "$lt": lambda held, asked: _are_comparable(held, asked) and bool(held < asked),
     "$lte": lambda held, asked: _are_comparable(held, asked) and bool(held <= asked),
+    "$contains": lambda held, asked: isinstance(held, list) and all(one in held for one in _listed(asked)),
 }
 
 
@@ -57,7 +59,15 @@ def search_by_meaning(
 
 
 def matches(value: Mapping[str, Any], condition: Mapping[str, Any] | None) -> bool:
-    return not condition or all(_fits(_at(value, key), asked) for key, asked in condition.items())
+    return not condition or all(_holds(value, key, asked) for key, asked in condition.items())
+
+
+def _holds(value: Mapping[str, Any], key: str, asked: Any) -> bool:
+    if key not in ("$and", "$or"):
+        return _fits(_at(value, key), asked)
+    if not isinstance(asked, list) or not asked or not all(isinstance(each, Mapping) for each in asked):
+        raise InvalidRequestError(f"'{key}' in a filter takes a list of filters.")
+    return (all if key == "$and" else any)(matches(value, each) for each in asked)
 
 
 def _at(value: Mapping[str, Any], key: str) -> Any:
@@ -113,6 +123,10 @@ def _compare(held: Any, operator: str, asked: Any) -> bool:
         known = ", ".join(_COMPARISONS)
         raise InvalidRequestError(f"Unknown filter operator '{operator}'. Use one of: {known}.")
     return _COMPARISONS[operator](held, asked)
+
+
+def _listed(asked: Any) -> list[Any]:
+    return asked if isinstance(asked, list) else [asked]
 
 
 def _are_comparable(held: Any, asked: Any) -> bool:

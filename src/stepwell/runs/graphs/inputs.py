@@ -30,6 +30,12 @@ def input_fields(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
     return None if isinstance(given, str) else frozenset(given)
 
 
+def output_fields(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
+    """The names of the output's fields; `None` if it is one value."""
+    given = graph.output_channels
+    return None if isinstance(given, str) else frozenset(given)
+
+
 def input_fault(graph_id: str, fields: Collection[str] | None, given: Any) -> str | None:
     """Why a graph can't accept an input, as a sentence. `fields` comes from `input_fields`."""
     if given is None or fields is None:

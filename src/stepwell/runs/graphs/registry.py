@@ -36,7 +36,7 @@ from stepwell.middleware.run_modes import RUN_MODES, has_run_modes
 from stepwell.models.connected import RunModels, using
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
 from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
-from stepwell.runs.graphs.inputs import input_fields
+from stepwell.runs.graphs.inputs import input_fields, output_fields
 from stepwell.runs.graphs.langgraph_json import LanggraphProject
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.tools.background import split_graph_id
@@ -200,6 +200,14 @@ class GraphRegistry:
                 await self._try_building(graph_id, owner, store)
         kept = served.find(models)
         return input_fields(kept[0]) if kept else None
+
+    async def output_fields(self, graph_id: str, owner: str | None = None) -> frozenset[str] | None:
+        """The fields of a graph's output; `None` if unknown. Builds nothing."""
+        try:
+            kept = self._find(graph_id).find(await self._models_for(owner))
+        except NotFoundError:
+            return None
+        return output_fields(kept[0]) if kept else None
 
     async def run_modes(self, owner: str | None = None) -> dict[str, list[str]]:
         """Every served graph, with the modes that its runs may have: those of agents that were built here. Builds nothing."""

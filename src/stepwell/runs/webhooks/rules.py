@@ -27,6 +27,9 @@ _LONGEST_URL = 2048
 _NOWHERE = frozenset({"invalid", "onion"})
 """Top-level names that no resolver knows (RFC 6761, RFC 7686)."""
 _NO_SUCH_HOST = "The webhook names a host that cannot exist. Check its spelling: 'https://host/path'."
+_NOT_HERE = (
+    "The webhook leads to the server itself, which the project excludes (webhooks.url.disable_loopback). Name another host."
+)
 _RESOLVE_TIMEOUT_S = 5.0
 
 
@@ -50,11 +53,7 @@ class WebhookRules:
 
     def narrowed_by(self, project: ProjectWebhooks) -> WebhookRules:
         """These rules, with what a project asks for. What it does not want to be called is no longer allowed."""
-        networks = tuple(
-            network
-            for network in self.allowed_networks
-            if not project.no_private and not (project.no_loopback and network.is_loopback)
-        )
+        networks = () if project.no_private else self.allowed_networks
         hosts = frozenset() if project.no_private else self.allowed_hosts
         http = self.allow_http and not project.require_https
         return replace(self, project=project, allowed_networks=networks, allowed_hosts=hosts, allow_http=http)
@@ -85,6 +84,8 @@ def check_webhook_url(url: str, rules: WebhookRules) -> SplitResult:
     if not listed and host.rpartition(".")[2] in _NOWHERE:
         raise InvalidRequestError(_NO_SUCH_HOST)
     local_name = host == "localhost" or host.endswith(".localhost")
+    if rules.project.no_loopback and (local_name or (literal is not None and _is_here(literal))):
+        raise InvalidRequestError(_NOT_HERE)
     if not listed and not local_name and literal is not None and not is_public(literal):
         raise InvalidRequestError(
             "The webhook's address is not a public one. An operator can allow it with STEPWELL_WEBHOOK_ALLOW."
@@ -126,6 +127,8 @@ async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
     addresses = [ip_address(text.split("%")[0]) for text in texts]
     if not addresses:
         raise OSError("the name has no address")
+    if rules.project.no_loopback and any(_is_here(address) for address in addresses):
+        raise InvalidRequestError(_NOT_HERE)
     if host not in rules.allowed_hosts:
         for address in addresses:
             if not is_public(address) and not _in(address, rules.allowed_networks):
@@ -172,6 +175,12 @@ def _is_label(label: str) -> bool:
     except UnicodeError:
         return False
     return True
+
+
+def _is_here(address: Address) -> bool:
+    """Whether an address leads to this machine, also in IPv6's way to write an IPv4 address."""
+    plain = (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+    return plain.is_loopback or plain.is_unspecified
 
 
 def _in(address: Address, networks: Sequence[IPv4Network | IPv6Network]) -> bool:

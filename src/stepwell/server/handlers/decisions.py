@@ -7,8 +7,9 @@ None, True     accepted; the route sees everything that the resource has, whoeve
 False          403
 a filter       accepted for what fulfils it: the filter becomes part of every query (`database/callers.py`)
 ```
-and may change `metadata` (what is created or changed gets it, and a search is narrowed by it) and the `namespace` of the store. It is
-given `value` before the request is checked, so a request with an invalid body may be refused for either reason.
+and may change `metadata` (what is created or changed gets it, and a search is narrowed by it) and the fields of a request about the store,
+where a filter only narrows searches. It is given `value` before the request is checked, so a request with an invalid body may be refused
+for either reason.
 
 Rules to keep:
 - Without a handler for an action, users see what they created themselves.
@@ -85,6 +86,14 @@ _CHANGES = frozenset({"create", "update", "create_run"})
 _STORED = ("metadata",)
 _LATER_RUNS = frozenset({("crons", "create"), ("crons", "update")})
 _OF_CRONS = ("schedule", "timezone", "end_time", "enabled", "on_run_completed", "thread_id")
+_OF_STORE: Mapping[str, Mapping[str, Any]] = {
+    "put": {"key": None, "value": None, "index": None, "ttl": None},
+    "get": {"key": None, "refresh_ttl": None},
+    "delete": {"key": None},
+    "search": {"filter": None, "limit": 10, "offset": 0, "query": None, "refresh_ttl": None},
+    "list_namespaces": {"suffix": None, "max_depth": None, "limit": 100, "offset": 0},
+}
+"""What handlers of the store may change beside the namespace, with what is there if the request does not say."""
 _OF_RUNS = ("multitask_strategy", "if_not_exists", "after_seconds", "webhook")
 
 
@@ -167,14 +176,15 @@ class Decisions:
         handler = self._handler(resource, action)
         if handler is None:
             return None
+        own = bool(self.auth._handlers.get((resource, action)) or self.auth._handlers.get((resource, "*")))
         from langgraph_sdk.auth.types import AuthContext
 
         user = principal.handler_user
         permissions = list(getattr(user, "permissions", ()) or ())
         context = AuthContext(permissions=permissions, user=user, resource=resource, action=action)  # type: ignore[arg-type]
-        before = copy.deepcopy(value.get("metadata") or {})
+        before = copy.deepcopy(value if resource == "store" else {"metadata": value.get("metadata") or {}})
         result = await call_project(handler, ctx=context, value=value)
-        return _Answer(_filter_in(result), value, before)
+        return _Answer(_filter_in(result), value, before, own)
 
     def _handler(self, resource: str, action: str) -> Any:
         handlers: Mapping[tuple[str, str], Sequence[Any]] = self.auth._handlers
@@ -189,7 +199,15 @@ class Decisions:
 class _Answer:
     found: Filter
     value: Mapping[str, Any]
-    metadata_before: Mapping[str, Any]
+    before: Mapping[str, Any]
+    """The value as the handler got it."""
+    own: bool
+    """The handler is one for this resource, and not for everything."""
+
+    @property
+    def metadata_before(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.before.get("metadata") or {}
+        return found
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -231,7 +249,7 @@ class _Decision:
         if not self.answers or not isinstance(owner, Caller):
             return owner
         if self.resource == "store":
-            return owner.but(namespace=_namespace_in(self.answers[0].value))
+            return self._in_store(owner, self.answers[0])
         found: Filter = Every(tuple(answer.found for answer in self.answers))
         if self.action == "search":
             narrowed = tuple(Equals(key, value) for answer in self.answers for key, value in answer.metadata.items())
@@ -243,6 +261,21 @@ class _Decision:
             changes["metadata"] = {**owner.metadata, **self.metadata}
             changes["unwanted"] = owner.unwanted.union(*(answer.removed for answer in self.answers))
         return owner.but(**changes)
+
+    def _in_store(self, owner: Caller, answer: _Answer) -> Caller:
+        narrows = answer.found != Every(())
+        if narrows and answer.own and self.action != "search":
+            raise HandlerResultError(
+                f"The project's auth handler of store.{self.action} returned a filter, which can only be applied to a search. Let it "
+                "change the namespace, or return None or False."
+            )
+        changed = {
+            name: answer.value[name]
+            for name in _OF_STORE.get(self.action, ())
+            if name in answer.value and answer.value[name] != answer.before.get(name)
+        }
+        items = answer.found if narrows and self.action == "search" else None
+        return owner.but(namespace=_namespace_in(answer.value), item=changed, items=items)
 
 
 def _required(found: Filter) -> dict[str, Any]:
@@ -376,7 +409,9 @@ def _store_value(action: str, body: Mapping[str, Any], query: QueryParams) -> di
     if not isinstance(given, list | tuple):
         given = None if action == "list_namespaces" else []
     rest = {name: value for name, value in {**query, **body}.items() if name not in ("namespace", "namespace_prefix", "prefix")}
-    return {**rest, "namespace": given if given is None else tuple(str(label) for label in given)}
+    if isinstance(rest.get("refresh_ttl"), str):
+        rest["refresh_ttl"] = rest["refresh_ttl"].lower() == "true"
+    return {**_OF_STORE.get(action, {}), **rest, "namespace": given if given is None else tuple(str(label) for label in given)}
 
 
 def _as_uuid(text: object) -> object:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
-from stepwell.database.callers import Caller
-from stepwell.errors import InvalidRequestError
+from stepwell.database.callers import Caller, item_condition
+from stepwell.errors import HandlerResultError, InvalidRequestError
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.store import (
     ItemDelete,
+    ItemKey,
     ItemPut,
     ItemResponse,
     ItemSearch,
@@ -24,6 +26,9 @@ from stepwell.server.schemas.store import (
     NamespacesResponse,
     item_wire,
 )
+from stepwell.validation import describe_first_fault
+
+B = TypeVar("B", bound=BaseModel)
 
 router = APIRouter(tags=["Store"], route_class=JsonRoute)
 
@@ -39,9 +44,22 @@ def namespace_for(principal: Principal, asked: Sequence[str]) -> tuple[str, ...]
     return tuple(asked) if chosen is None else chosen
 
 
+def decided(principal: Principal, body: B) -> B:
+    """The body with what a project's auth handler changed in it."""
+    changed = principal.owner.item if isinstance(principal.owner, Caller) else None
+    if not changed:
+        return body
+    try:
+        return type(body).model_validate({**body.model_dump(exclude_unset=True), **changed})
+    except ValidationError as error:
+        raise HandlerResultError(
+            f"The project's auth handler changed a request about the store into one that is not valid: {describe_first_fault(error)}"
+        ) from error
+
+
 @router.put("/store/items", operation_id="put_item", summary="Store an item, replacing any earlier one", status_code=204)
 async def put_item(body: ItemPut, principal: Writer, services: Given) -> Response:
-    store = services.persistence.store(principal.owner)
+    store, body = services.persistence.store(principal.owner), decided(principal, body)
     ttl = {"ttl": body.ttl} if body.ttl is not None and store.supports_ttl else {}
     await store.aput(namespace_for(principal, body.namespace), body.key, body.value, body.index, **ttl)
     return nothing()
@@ -60,8 +78,9 @@ async def get_item(
     namespace: Annotated[list[str] | None, Query(max_length=50)] = None,
     refresh_ttl: bool | None = None,
 ) -> Response:
+    asked = decided(principal, ItemKey(key=key, refresh_ttl=refresh_ttl))
     item = await services.persistence.store(principal.owner).aget(
-        namespace_for(principal, _labels(namespace)), key, refresh_ttl=refresh_ttl
+        namespace_for(principal, _labels(namespace)), asked.key, refresh_ttl=asked.refresh_ttl
     )
     return json_response(item_wire(item) if item else None)
 
@@ -76,7 +95,8 @@ def _labels(namespace: list[str] | None) -> tuple[str, ...]:
 
 @router.delete("/store/items", operation_id="delete_item", summary="Delete an item", status_code=204)
 async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> Response:
-    await services.persistence.store(principal.owner).adelete(namespace_for(principal, body.namespace), body.key)
+    key = decided(principal, body).key
+    await services.persistence.store(principal.owner).adelete(namespace_for(principal, body.namespace), key)
     return nothing()
 
 
@@ -87,15 +107,24 @@ async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> 
     responses={200: {"model": ItemsResponse}},
 )
 async def search_items(body: ItemSearch, principal: Searcher, services: Given) -> Response:
+    body = decided(principal, body)
     found = await services.persistence.store(principal.owner).asearch(
         namespace_for(principal, body.namespace_prefix),
         query=body.query,
-        filter=body.filter,
+        filter=_narrowed(principal, body.filter),
         limit=body.limit or 10,
         offset=body.offset or 0,
         refresh_ttl=body.refresh_ttl,
     )
     return json_response({"items": [item_wire(item) for item in found]})
+
+
+def _narrowed(principal: Principal, asked: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The filter that was asked for, and the one of a project's auth handler."""
+    items = principal.owner.items if isinstance(principal.owner, Caller) else None
+    if items is None:
+        return asked
+    return {"$and": [*([asked] if asked else []), item_condition(items)]}
 
 
 @router.post(
@@ -105,6 +134,7 @@ async def search_items(body: ItemSearch, principal: Searcher, services: Given) -
     responses={200: {"model": NamespacesResponse}},
 )
 async def list_namespaces(body: NamespaceQuery, principal: Searcher, services: Given) -> Response:
+    body = decided(principal, body)
     found = await services.persistence.store(principal.owner).alist_namespaces(
         prefix=namespace_for(principal, body.prefix or ()) or None,
         suffix=tuple(body.suffix) if body.suffix else None,

@@ -33,6 +33,13 @@ class ItemPut(Body):
     ttl: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = None
 
 
+class ItemKey(Body):
+    """What `GET /store/items` asks for, beside the namespace."""
+
+    key: Key
+    refresh_ttl: bool | None = None
+
+
 class ItemDelete(Body):
     namespace: Namespace
     key: Key

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase, refusal
 from tests.support.driven_runs import OWNER, PATIENCE_S, DrivenRuns, a_run, a_thread, new_id
 
+from stepwell.database.callers import Caller, Equals
 from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission
+from stepwell.database.records.chains import ChainFilter
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import Page, ThreadFilter, UsageGroup
 from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunEvent, RunOutcome
@@ -40,6 +43,36 @@ class RunCases(RepositoryCase):
         assert await records.get_run(OWNER, thread_id, made[0]) == listed[-1]
         assert await records.count_active_runs(OWNER) == 1
         assert await records.count_active_runs(OTHER) == 0
+
+    async def test_chains_are_paged_by_their_newest_run(
+        self, records: Repository, runs: DrivenRuns, persistence: Persistence
+    ) -> None:
+        made = []
+        for thread_id in (first_thread := new_id(), new_id(), first_thread, new_id()):
+            claim = await runs.begin(thread_id)
+            made.append(claim.run)
+            await runs.end(claim)
+        answers = ("UPDATE runs SET resumes = ? WHERE run_id = ?", (made[0].run_id, made[2].run_id))
+        await persistence.database.write(lambda connection: connection.execute(*answers))
+        await runs.end(await runs.begin(new_id(), OTHER))
+        wanted = ChainFilter(made[0].request.assistant_id)
+        found, total = await records.list_chains(OWNER, wanted, 2)
+        names = [run.run_id for run in made]
+        assert ([(first, run.run_id) for first, run in found], total) == ([(names[3], names[3]), (names[0], names[2])], 3)
+        found, total = await records.list_chains(OWNER, wanted, 2, 2)
+        assert ([first for first, _ in found], total) == ([names[1]], 3)
+        for narrowed, firsts in (
+            (replace(wanted, thread_id=first_thread), [names[0]]),
+            (replace(wanted, statuses=["error"]), []),
+            (replace(wanted, statuses=[]), []),
+            (replace(wanted, since=made[3].updated_at.timestamp() + 3600), []),
+            (replace(wanted, assistant_id=new_id()), []),
+        ):
+            found, total = await records.list_chains(OWNER, narrowed, None)
+            assert ([first for first, _ in found], total) == (firsts, len(firsts))
+        await records.merge_thread_metadata(OWNER, first_thread, {"team": "red"})
+        red = Caller(OTHER, threads=Equals("team", "red"))
+        assert [first for first, _ in (await records.list_chains(red, wanted, None))[0]] == [names[0]]
 
     async def test_somebody_elses_run_looks_like_none(self, records: Repository, runs: DrivenRuns) -> None:
         claim = await runs.begin(new_id(), OTHER)

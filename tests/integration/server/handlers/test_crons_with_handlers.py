@@ -61,6 +61,10 @@ async def test_a_team_shares_its_crons_and_no_other_sees_them(tmp_path: Path) ->
     async with served(tmp_path) as server:
         made = (await ask(server, "/runs/crons", {"assistant_id": "says", "schedule": "0 3 * * *"})).json()
         cron_id, path = made["cron_id"], f"/runs/crons/{made['cron_id']}"
+        stored = await server.services.persistence.crons.get(None, cron_id)
+        assert stored.access.user is not None
+        assert stored.access.user["team"] == "red"
+        assert "api_token" not in stored.access.user, "its name marks it as a secret"
         assert made["metadata"] == {"team": "red"}
         exported = (await ask(server, "/api/export", method="GET")).text
         assert '"team":"red"' in exported

@@ -211,6 +211,65 @@ async def test_the_most_specific_handler_decides_alone(tmp_path: Path) -> None:
         assert (await ask(server, f"/threads/{thread_id}/runs/wait", run, name="bert")).status_code == 404
 
 
+async def put(server: Server, key: str, value: dict[str, Any]) -> httpx.Response:
+    return await ask(server, "/store/items", {"namespace": ["a"], "key": key, "value": value}, method="PUT")
+
+
+async def test_a_filter_of_a_store_search_is_added_to_the_requested_one(tmp_path: Path) -> None:
+    auth = naming()
+
+    @auth.on.store.search
+    async def narrow(ctx: Auth.types.AuthContext, value: Any) -> Any:
+        return {"$or": [{"team": "red"}, {"members": {"$contains": "anna"}}]}
+
+    async with served(tmp_path, auth) as server:
+        for key, value in {
+            "r": {"team": "red", "n": 1},
+            "b": {"team": "blue", "n": 1},
+            "m": {"members": ["anna"], "n": 2},
+        }.items():
+            assert (await put(server, key, value)).status_code == 204
+        for asked, found in ((None, {"r", "m"}), ({"n": 1}, {"r"}), ({"team": "blue"}, set())):
+            items = (await ask(server, "/store/items/search", {"namespace_prefix": ["a"], "filter": asked})).json()["items"]
+            assert {item["key"] for item in items} == found, asked
+
+
+async def test_what_a_handler_of_the_store_changes_is_used(tmp_path: Path) -> None:
+    auth = naming()
+
+    @auth.on.store.put
+    async def stamp(ctx: Auth.types.AuthContext, value: Any) -> None:
+        value["key"], value["value"] = value["key"].upper(), {**value["value"], "by": ctx.user.identity}
+
+    @auth.on.store.search
+    async def few(ctx: Auth.types.AuthContext, value: Any) -> None:
+        value["limit"], value["filter"] = min(value["limit"], 1), {**(value["filter"] or {}), "n": 1}
+
+    @auth.on.store.get
+    async def broken(ctx: Auth.types.AuthContext, value: Any) -> None:
+        value["key"] = 5
+
+    async with served(tmp_path, auth) as server:
+        for key, number in (("x", 1), ("y", 1), ("z", 2)):
+            assert (await put(server, key, {"n": number})).status_code == 204
+        (item,) = (await ask(server, "/store/items/search", {"namespace_prefix": ["a"]})).json()["items"]
+        assert (item["key"] in ("X", "Y"), item["value"]) == (True, {"n": 1, "by": "anna"})
+        assert (await ask(server, "/store/items?namespace=a&key=X", None, "anna", "GET")).status_code == 500
+
+
+async def test_a_filter_that_cannot_be_applied_to_the_store_is_refused(tmp_path: Path) -> None:
+    auth = naming()
+
+    @auth.on.store
+    async def own(ctx: Auth.types.AuthContext, value: Any) -> Any:
+        return {"owner": ctx.user.identity}
+
+    async with served(tmp_path, auth) as server:
+        refused = await put(server, "k", {})
+        assert refused.status_code == 500
+        assert (await ask(server, "/store/items/search", {"namespace_prefix": ["a"]})).json() == {"items": []}
+
+
 @pytest.mark.parametrize("way", ["pop", "replace", "clear"])
 async def test_metadata_that_a_handler_removes_is_not_stored(tmp_path: Path, way: str) -> None:
     auth = naming()

@@ -56,6 +56,48 @@ def test_auth_names_an_object_and_may_be_cached(tmp_path: Path) -> None:
         ({"webhooks": {"headers": {"x-token": "${{ env.SECRET }}"}}}, "may only use variables that begin with 'LG_WEBHOOK_'"),
         ({"webhooks": {"headers": {"Host": "evil.example"}}}, "cannot be sent: 'Host'"),
         ({"webhooks": {"hosts": []}}, "'webhooks.hosts' in 'langgraph.json' is unknown"),
+        (
+            {"http": {"mount_prefix": "/ok"}},
+            "'http.mount_prefix' in 'langgraph.json' is '/ok', where health checks are answered",
+        ),
+        ({"http": {"mount_prefix": "/a b"}}, "'http.mount_prefix' in 'langgraph.json' may only contain"),
+        ({"http": {"mount_prefix": "/a/../b"}}, "'http.mount_prefix' in 'langgraph.json' may only contain"),
+        ({"http": {"mount_prefix": "/ä?x"}}, "'http.mount_prefix' in 'langgraph.json' may only contain"),
+        ({"http": {"configurable_headers": 5}}, "'http.configurable_headers' in 'langgraph.json' must be an object"),
+        ({"http": {"cors": 5}}, "'http.cors' in 'langgraph.json' must be an object"),
+        ({"auth": {"path": "./a.py:a", "openapi": 5}}, "'auth.openapi' in 'langgraph.json' must be an object"),
+        ({"webhooks": {"url": {"allowed_domains": ["https://x.y"]}}}, "names 'https://x.y', which is not the name of a host"),
+        ({"webhooks": {"url": {"allowed_domains": ["x.y:8080"]}}}, "names 'x.y:8080', which is not the name of a host"),
+        (
+            {"webhooks": {"url": {"allowed_ports": [True]}}},
+            "'webhooks.url.allowed_ports' in 'langgraph.json' must be a list of",
+        ),
+        ({"webhooks": {"url": {"allowed_ports": [0]}}}, "'webhooks.url.allowed_ports' in 'langgraph.json' must be a list of"),
+        (
+            {"webhooks": {"url": {"allowed_ports": [99999]}}},
+            "'webhooks.url.allowed_ports' in 'langgraph.json' must be a list of",
+        ),
+        (
+            {"webhooks": {"url": {"max_url_length": -5}}},
+            "'webhooks.url.max_url_length' in 'langgraph.json' must be a number of",
+        ),
+        (
+            {"webhooks": {"url": {"max_url_length": True}}},
+            "'webhooks.url.max_url_length' in 'langgraph.json' must be a number of",
+        ),
+        ({"webhooks": {"url": {"max_url_length": 3}}}, "'webhooks.url.max_url_length' in 'langgraph.json' must be a number of"),
+        ({"webhooks": {"env_prefix": 5}}, "'webhooks.env_prefix' in 'langgraph.json' must be a text"),
+        ({"checkpointer": {"ttl": {"default_ttl": 1e308}}}, "'checkpointer.ttl.default_ttl' in 'langgraph.json' must be"),
+        ({"checkpointer": {"ttl": {"defalt_ttl": 5}}}, "'checkpointer.ttl.defalt_ttl' in 'langgraph.json' is unknown"),
+        (
+            {"checkpointer": {"ttl": {"default_ttl": 5, "sweep_interval_minutes": 1e-9}}},
+            "'checkpointer.ttl.sweep_interval_minutes'",
+        ),
+        (
+            {"checkpointer": {"ttl": {"default_ttl": 5, "sweep_interval_minutes": 1e300}}},
+            "'checkpointer.ttl.sweep_interval_minutes'",
+        ),
+        ({"store": {"ttl": {"default_ttl": 1e308}}}, "'store.ttl.default_ttl' in 'langgraph.json' must be"),
     ],
 )
 def test_what_decides_who_may_do_what_is_refused_if_it_cannot_be_honoured(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import httpx
 import pytest
 
 from stepwell.errors import ConfigurationError, FetchRefusedError, InvalidRequestError
+from stepwell.runs.graphs.project.webhooks import ProjectWebhooks
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
 from stepwell.tools.web.addresses import read_url
 
@@ -174,6 +177,24 @@ async def test_listed_hosts_and_networks_may_be_called_also_by_http():
             check_webhook_url(url, rules)
     with pytest.raises(InvalidRequestError):
         await resolve(check_webhook_url("https://other.example/", rules), answering("10.2.0.1", rules=rules))
+
+
+@pytest.mark.parametrize("allowed", ["localhost", "0.0.0.0/0", "127.0.0.1", "::/0", "hooks.internal"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]", "hooks.internal"]
+)
+async def test_a_project_can_exclude_the_server_itself_whatever_is_allowed(allowed, host):
+    narrowed = WebhookRules.allowing([allowed], allow_http=True).narrowed_by(ProjectWebhooks(no_loopback=True))
+    rules = replace(narrowed, resolve=answering("10.0.0.1", "127.0.0.1").resolve)
+    with pytest.raises(InvalidRequestError):
+        await resolve(check_webhook_url(f"http://{host}/x", rules), rules)
+
+
+async def test_a_project_that_excludes_the_server_itself_keeps_what_else_is_allowed():
+    rules = WebhookRules.allowing(["hooks.internal", "10.1.0.0/16"]).narrowed_by(ProjectWebhooks(no_loopback=True))
+    rules = replace(rules, resolve=answering("10.1.2.3").resolve)
+    assert await resolve(check_webhook_url("http://hooks.internal/x", rules), rules) == ["10.1.2.3"]
+    assert await resolve(check_webhook_url("http://10.1.0.9/x", rules), rules) == ["10.1.0.9"]
 
 
 def test_a_list_that_cannot_be_meant_is_refused():

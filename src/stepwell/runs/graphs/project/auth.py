@@ -49,11 +49,11 @@ def read_auth(content: Mapping[str, Any], file: str) -> ProjectAuth | None:
         raise ConfigurationError(
             f"'auth' in '{file}' has no 'path'. Write {{\"auth\": {{\"path\": \"./auth.py:auth\"}}}}, or remove it."
         )
-    return ProjectAuth(target, _read_cache(auth, file), read_object(auth, "openapi", file))
+    return ProjectAuth(target, _read_cache(auth, file), read_object(auth, "openapi", file, within="auth"))
 
 
 def _read_cache(auth: Mapping[str, Any], file: str) -> AuthCache | None:
-    cache = read_object(auth, "cache", file)
+    cache = read_object(auth, "cache", file, within="auth")
     if not cache:
         return None
     refuse_unknown(cache, "auth.cache", ("cache_keys", "ttl_seconds", "max_size"), file)

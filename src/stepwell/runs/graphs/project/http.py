@@ -17,6 +17,8 @@ PARTS: tuple[Part, ...] = ("assistants", "threads", "runs", "store", "meta", "mc
 _FLAGS = (*(f"disable_{part}" for part in PARTS), "enable_custom_route_auth")
 _KNOWN = ("app", "cors", "configurable_headers", "logging_headers", "mount_prefix", "middleware_order", *_FLAGS)
 _NOBODY = ("https://x.invalid", "http://x.invalid", "https://x.invalid:1", "https://another-site.com", "null")
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+_HEALTH = ("/ok", "/ready", "/metrics")
 _CORS = (
     *("allow_origins", "allow_methods", "allow_headers", "expose_headers"),
     *("allow_credentials", "allow_origin_regex", "max_age"),
@@ -88,7 +90,7 @@ def read_http(content: Mapping[str, Any], file: str) -> ProjectHttp:
 
 
 def _read_headers(http: Mapping[str, Any], name: str, file: str) -> HeaderChoice | None:
-    choice = read_object(http, name, file)
+    choice = read_object(http, name, file, within="http")
     if not choice:
         return None
     key = f"http.{name}"
@@ -106,11 +108,19 @@ def _read_prefix(http: Mapping[str, Any], file: str) -> str:
         raise ConfigurationError(
             f"'http.mount_prefix' in '{file}' must begin with / and not end with it, such as \"/agents/v1\"."
         )
+    if prefix and (not _PREFIX.fullmatch(prefix) or {".", ".."} & set(prefix.split("/"))):
+        raise ConfigurationError(
+            f"'http.mount_prefix' in '{file}' may only contain letters, digits and - . _ ~ between its slashes, such as \"/agents/v1\"."
+        )
+    if prefix in _HEALTH:
+        raise ConfigurationError(
+            f"'http.mount_prefix' in '{file}' is '{prefix}', where health checks are answered. Choose another, such as \"/agents\"."
+        )
     return str(prefix)
 
 
 def _read_cors(http: Mapping[str, Any], file: str) -> ProjectCors | None:
-    cors = read_object(http, "cors", file)
+    cors = read_object(http, "cors", file, within="http")
     if not cors:
         return None
     refuse_unknown(cors, "http.cors", _CORS, file)

@@ -9,15 +9,32 @@ from typing import Any
 from stepwell.errors import ConfigurationError
 from stepwell.runs.graphs.sources import NODE_SUFFIXES, GraphSpec, load_named
 
+LONGEST_MINUTES = 100 * 366 * 24 * 60
+"""A hundred years: later moments cannot be shown as a date."""
 
-def read_object(content: Mapping[str, Any], key: str, file: str) -> Mapping[str, Any]:
-    """An object under a key of langgraph.json; empty if the key is missing."""
+
+def read_object(content: Mapping[str, Any], key: str, file: str, *, within: str = "") -> Mapping[str, Any]:
+    """An object under a key of langgraph.json, or of the entry `within`; empty if the key is missing."""
     value = content.get(key)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ConfigurationError(f"'{key}' in '{file}' must be an object.")
+        raise ConfigurationError(f"'{f'{within}.' if within else ''}{key}' in '{file}' must be an object.")
     return value
+
+
+def read_minutes(content: Mapping[str, Any], key: str, name: str, file: str, at_least: float = 0.0) -> float | None:
+    """A number of minutes under a name; None if it is missing."""
+    value = content.get(name)
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not max(at_least, 1e-6) <= value <= LONGEST_MINUTES:
+        least = f"at least {at_least:g}" if at_least else "above 0"
+        raise ConfigurationError(
+            f"'{key}.{name}' in '{file}' must be a number of minutes {least}, and at most {LONGEST_MINUTES} (100 years)."
+        )
+    return float(value)
 
 
 def read_target(value: object, key: str, file: str) -> GraphSpec | None:

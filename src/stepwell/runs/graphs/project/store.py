@@ -15,7 +15,6 @@ Three forms of `embed`: `stepwell:minilm` runs on this machine and needs no key;
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from langgraph.store.base.embed import ensure_embeddings, tokenize_path
 
 from stepwell.database.store.index import WHOLE, StoreIndex
 from stepwell.errors import ConfigurationError, StepwellError
+from stepwell.runs.graphs.project.objects import read_minutes
 from stepwell.runs.graphs.sources import GraphSpec, describe_error, load_export
 from stepwell.settings import Settings
 from stepwell.validation import suggest
@@ -128,17 +128,8 @@ def _read_ttl(ttl: Mapping[str, Any], file: str) -> TTLConfig | None:
     refresh = ttl.get("refresh_on_read", True)
     if not isinstance(refresh, bool):
         raise ConfigurationError(f"'store.ttl.refresh_on_read' in '{file}' must be true or false.")
-    _minutes(ttl, "sweep_interval_minutes", file)
-    return TTLConfig(default_ttl=_minutes(ttl, "default_ttl", file), refresh_on_read=refresh)
-
-
-def _minutes(ttl: Mapping[str, Any], key: str, file: str) -> float | None:
-    value = ttl.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise ConfigurationError(f"'store.ttl.{key}' in '{file}' must be a number of minutes above 0.")
-    return float(value)
+    read_minutes(ttl, "store.ttl", "sweep_interval_minutes", file)
+    return TTLConfig(default_ttl=read_minutes(ttl, "store.ttl", "default_ttl", file), refresh_on_read=refresh)
 
 
 def _make_embeddings(spec: IndexSpec, folder: Path, settings: Settings) -> Embeddings:

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from stepwell.answers.typed import read_line
-from stepwell.database.records.types import Page, ThreadFilter
+from stepwell.database.records.chains import ChainFilter
 from stepwell.database.types import Assistant, PendingInterrupt, RequestKey
 from stepwell.errors import NotFoundError
 from stepwell.server.bridges.a2a.card import OUTPUT_MODES
@@ -24,12 +24,11 @@ from stepwell.server.bridges.a2a.faults import (
 )
 from stepwell.server.bridges.a2a.messages import check_message, content_of, data_in, input_of, text_in
 from stepwell.server.bridges.a2a.streaming import stream_task, watch_question
-from stepwell.server.bridges.a2a.tasks import INPUT_REQUIRED, STATES, TERMINAL, Task, TaskId, Tasks
+from stepwell.server.bridges.a2a.tasks import INPUT_REQUIRED, RUN_STATUSES, STATES, TERMINAL, Task, TaskId, Tasks
 from stepwell.server.bridges.turns import Turns
 from stepwell.state.steering import SteeringMessage, check_content
 
 Json = Mapping[str, Any]
-_MAX_THREADS = 1_000
 _PAGE, _MAX_PAGE = 50, 100
 
 
@@ -94,35 +93,27 @@ class Methods:
         status, after = params.get("status"), _moment(params.get("statusTimestampAfter"))
         if status is not None and (not isinstance(status, str) or status not in STATES):
             raise A2AFault(INVALID_PARAMS, f"'status' must be one of {', '.join(sorted(STATES))}.")
-        found = [
-            task
-            for task in await self._all_tasks(params.get("contextId"))
-            if status in (None, task.state) and (after is None or task.updated_at > after)
-        ]
-        found.sort(key=lambda task: task.run.updated_at, reverse=True)
-        shown, with_artifacts = found[start : start + size], params.get("includeArtifacts") is True
-        following = str(start + size) if start + size < len(found) else ""
+        with_artifacts = params.get("includeArtifacts") is True
+        wanted = self._chosen(params.get("contextId"), status, after)
+        shown, total = ([], 0) if wanted is None else await self.tasks.page(wanted, status, size, start)
         return {
             "tasks": [task.wire(0 if length is None else length, with_artifacts=with_artifacts) for task in shown],
-            "nextPageToken": following,
+            "nextPageToken": str(start + size) if start + size < total else "",
             "pageSize": size,
-            "totalSize": len(found),
+            "totalSize": total,
         }
 
-    async def _all_tasks(self, context_id: Any) -> list[Task]:
-        services, owner = self.turns.services, self.turns.principal.owner
+    def _chosen(self, context_id: Any, status: str | None, after: datetime | None) -> ChainFilter | None:
+        """None if nothing can match."""
         if not isinstance(context_id, str | None):
             raise A2AFault(INVALID_PARAMS, "'contextId' must be a string.")
-        if context_id:
-            try:
-                threads = [await services.threads.get(owner, _context(context_id), with_values=False)]
-            except (NotFoundError, A2AFault):  # a filter that nothing matches
-                return []
-        else:
-            wanted = ThreadFilter(metadata={"assistant_id": self.assistant.assistant_id})
-            page = Page(limit=_MAX_THREADS, sort_by="updated_at")
-            threads = await services.threads.search(owner, wanted, page, with_values=False)
-        return [task for thread in threads for task in await self.tasks.of_thread(thread)]
+        try:
+            thread_id = _context(context_id) if context_id else None
+        except A2AFault:
+            return None
+        # Callers see times in whole milliseconds.
+        since = None if after is None else (round(after.timestamp() * 1_000_000) // 1_000 + 1) / 1_000
+        return ChainFilter(self.assistant.assistant_id, thread_id, None if status is None else RUN_STATUSES[status], since)
 
     async def _start(self, params: Json) -> Task:
         """Begin a task, or go on with one: its question is answered, or the message enters the run that works."""

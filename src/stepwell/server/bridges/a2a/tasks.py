@@ -9,6 +9,7 @@ succeeded ─> COMPLETED, or INPUT_REQUIRED if it asks; CANCELED if the conversa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,8 +18,9 @@ from uuid import UUID
 from langgraph.constants import END
 
 from stepwell.answers.typed import wording
+from stepwell.database.records.chains import ChainFilter
 from stepwell.database.records.types import Page
-from stepwell.database.types import PendingInterrupt, Run, Thread
+from stepwell.database.types import PendingInterrupt, Run, RunStatus
 from stepwell.errors import NotFoundError
 from stepwell.server.bridges.a2a.faults import TASK_NOT_FOUND, A2AFault
 from stepwell.server.bridges.a2a.messages import history_of, ids_in, last_message, parts_of
@@ -29,6 +31,19 @@ FAILED, CANCELED, INPUT_REQUIRED = "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "
 REJECTED, AUTH_REQUIRED = "TASK_STATE_REJECTED", "TASK_STATE_AUTH_REQUIRED"
 TERMINAL = frozenset({COMPLETED, FAILED, CANCELED, REJECTED})
 STATES = frozenset({SUBMITTED, WORKING, INPUT_REQUIRED, AUTH_REQUIRED, *TERMINAL})
+
+RUN_STATUSES: Mapping[str, Sequence[RunStatus]] = {
+    SUBMITTED: ("pending",),
+    WORKING: ("running",),
+    FAILED: ("error", "timeout"),
+    COMPLETED: ("success",),
+    INPUT_REQUIRED: ("success",),
+    CANCELED: ("interrupted", "success"),
+    REJECTED: (),
+    AUTH_REQUIRED: (),
+}
+"""The status that the newest run of a task in a state can have."""
+_TOLD_BY_STATUS = frozenset({SUBMITTED, WORKING, FAILED, REJECTED, AUTH_REQUIRED})
 
 GIVEN_UP = "a2a_canceled"
 """Where a thread's metadata name the runs whose question or breakpoint a caller has given up: a run that has ended cannot be cancelled."""
@@ -157,8 +172,27 @@ class Tasks:
             raise unknown_task()
         return await self._with_outcome(found)
 
-    async def of_thread(self, thread: Thread) -> list[Task]:
-        return [await self._with_outcome(each) for each in await self._chains(thread.thread_id)]
+    async def page(self, wanted: ChainFilter, state: str | None, size: int, start: int) -> tuple[list[Task], int]:
+        """A page of tasks, the last changed first, and how many there are. Only the outcomes of the page are read, unless a state is asked
+        for that no run's status tells: whether a run that succeeded asks, is only known from its outcome."""
+        records, owner = self.turns.services.persistence.records, self.turns.principal.owner
+        if state is None or state in _TOLD_BY_STATUS:
+            found, total = await records.list_chains(owner, wanted, size, start)
+            return await self._tasks(found), total
+        found, _ = await records.list_chains(owner, wanted, None)
+        tasks = [task for task in await self._tasks(found) if task.state == state]
+        return tasks[start : start + size], len(tasks)
+
+    async def _tasks(self, found: Sequence[tuple[str, Run]]) -> list[Task]:
+        tasks = []
+        for first, newest in found:
+            runs = [newest]
+            if newest.run_id != first:
+                with suppress(NotFoundError):  # deleted meanwhile
+                    runs.insert(0, (await self.turns.find(newest.thread_id, first)).run)
+            with suppress(NotFoundError):
+                tasks.append(await self._with_outcome(Task(TaskId(newest.thread_id, first), runs, WORKING)))
+        return tasks
 
     async def of_run(self, run: Run) -> Task:
         """The task that a run which was just started belongs to, before anything has happened."""

@@ -20,7 +20,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
@@ -50,6 +50,7 @@ from stepwell.server.bridges.mcp.messages import (
     rpc_error,
     rpc_result,
 )
+from stepwell.server.bridges.mcp.structured import structured_content
 from stepwell.server.bridges.mcp.tools import THREAD_ID, find_tool
 from stepwell.server.bridges.naming import NamedAssistant
 from stepwell.server.bridges.schemas import compact
@@ -301,10 +302,18 @@ class Call:
         return {"content": [_text(compact(found))], "structuredContent": dict(found), "isError": False}
 
     async def _result(self, turn: Turn, outcome: Outcome) -> dict[str, Any]:
-        told = {**_told(turn, outcome), **_place_of(turn.run)}
+        told = {**_told(turn, outcome, await self._output_fields(turn.run)), **_place_of(turn.run)}
         if turn.additions:
             told["_meta"] |= await late_headers(self.services, turn.run, turn.additions)
         return told
+
+    async def _output_fields(self, run: Run) -> Collection[str] | None:
+        owner = self.principal.owner
+        try:
+            assistant = await self.services.assistants.get(owner, run.request.assistant_id)
+        except NotFoundError:  # deleted meanwhile
+            return None
+        return await self.services.registry.output_fields(assistant.graph_id, owner)
 
     def _progress(self, seq: int, line: str) -> dict[str, Any]:
         params = {"progressToken": self.progress, "progress": seq, "message": line}
@@ -371,11 +380,12 @@ async def take_reply(services: Services, principal: Principal, message_id: Any, 
         return
 
 
-def _told(turn: Turn, outcome: Outcome) -> dict[str, Any]:
+def _told(turn: Turn, outcome: Outcome, fields: Collection[str] | None) -> dict[str, Any]:
     match outcome.status:
         case "answered":
-            text = outcome.text or (outcome.values if isinstance(outcome.values, str) else compact(outcome.values))
-            return {"content": [_text(text)], "structuredContent": _structured(outcome), "isError": False}
+            structured = structured_content(outcome, fields)
+            text = outcome.text or (outcome.values if isinstance(outcome.values, str) else compact(_plainly(structured)))
+            return {"content": [_text(text)], "structuredContent": structured, "isError": False}
         case "asks":
             waiting = [wording(each.value, each.response_schema) for each in outcome.questions]
             lines = [
@@ -400,13 +410,9 @@ def _how_to_answer(thread_id: str, *questions: PendingInterrupt) -> str:
     )
 
 
-def _structured(outcome: Outcome) -> dict[str, Any]:
-    """The graph's values. Of its messages only the answer: the caller has the others, or does not need them."""
-    values = outcome.values if isinstance(outcome.values, dict) else {"value": outcome.values}
-    if "messages" not in values:
-        return values
-    said = [{"role": "assistant", "content": outcome.text}] if outcome.text else []
-    return {**values, "messages": said}
+def _plainly(structured: dict[str, Any]) -> Any:
+    """The value itself, if it was wrapped because it is no object."""
+    return structured["value"] if structured.keys() == {"value"} else structured
 
 
 def _failure(error: StepwellError) -> dict[str, Any]:
