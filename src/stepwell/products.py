@@ -137,6 +137,13 @@ def payable_graphs() -> tuple[str, ...]:
     return tuple(graph for product in installed_products() for graph in product.payable)
 
 
+def others_graphs() -> tuple[str, ...]:
+    """The graphs of installed products that are not Stepwell's own."""
+    return tuple(
+        name for product in installed_products() for name, place in product.graphs.items() if not place.startswith(_OURS)
+    )
+
+
 def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:
     """Return the products unchanged. Refuses two products with the same name, graph, demo or chat."""
     known: dict[str, str] = {}

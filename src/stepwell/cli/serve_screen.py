@@ -10,12 +10,13 @@ Stopped.                  at the end
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from stepwell.errors import StepwellError
-from stepwell.products import payable_graphs
+from stepwell.products import others_graphs, payable_graphs
 from stepwell.settings import Settings
 from stepwell.terminal.own_command import spell_command
 
@@ -44,7 +45,7 @@ def first_screen(
     yield from (f"  not built {problem}" for problem in broken.values())
     if served.ours:
         yield from _model(settings)
-    yield from (f"  note      {note}" for note in served.notes)
+    yield from (f"  note      {note}" for note in _notes(server_settings, served))
     yield f"  data      {database}"
     if server_settings.power_loss:
         yield "            every write reaches the disk before it is confirmed"
@@ -53,8 +54,8 @@ def first_screen(
     yield from _payments(settings, served)
     yield f"  users     {_users(server_settings, served)}"
     if served.http.has_page:
-        yield f"  page      open {address} in a browser"
-    yield f"  talk      {spell_command('chat --url')} {address}"
+        yield f"  page      open {address} in a browser" + (", once the project has signed you in" if _has_auth(served) else "")
+    yield f"  talk      {_talk(address, served)}"
     if "meta" not in served.http.disabled:
         yield f"  API       {address}/docs"
     yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"
@@ -129,6 +130,26 @@ def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
             f" (free: {', '.join(free)})" if free else ""
         )
         yield f"            accepted mints: {', '.join(charging.mints)}"
+
+
+def _notes(settings: ServerSettings, served: Graphs) -> Iterator[str]:
+    from stepwell.server.project import note_on_origins
+
+    yield from served.notes
+    if note := note_on_origins(served.http, asks_who=settings.asks_who or _has_auth(served)):
+        yield note
+
+
+def _talk(address: str, served: Graphs) -> str:
+    """The command to chat. By itself it takes Stepwell's own agent, or the newest assistant, so the project's first graph is named."""
+    own = [name for name in (served.project.graphs if served.project else others_graphs()) if name in served.registry.names]
+    choice = [] if not own or served.registry.names == own[:1] else ["--assistant", shlex.quote(own[0])]
+    sent = " (STEPWELL_API_KEY is sent as x-api-key)" if _has_auth(served) else ""
+    return " ".join([spell_command("chat --url"), address, *choice]) + sent
+
+
+def _has_auth(served: Graphs) -> bool:
+    return served.project is not None and served.project.auth is not None
 
 
 def _users(settings: ServerSettings, served: Graphs) -> str:

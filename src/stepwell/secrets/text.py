@@ -113,7 +113,8 @@ def _hide_quoted(found: re.Match[str]) -> str:
 
 
 def _is_plain_word(value: str) -> bool:
-    """Whether a value is an ordinary word: `STEPWELL_AUTH=required` is a setting, not a key."""
+    """Whether a value is an ordinary word: `STEPWELL_AUTH=required` is a setting, not a key. It may end a sentence."""
+    value = value.removesuffix(".")
     return value.isascii() and value.isalpha() and value.islower() and len(value) < _LONGEST_WORD
 
 

@@ -11,6 +11,7 @@ opened the services, and closes them.
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.parts import Services
 from stepwell.server.policy import routes_without_policy
 from stepwell.server.problems import UnexpectedErrors, install_problems
-from stepwell.server.project import ServedProject, install_auth, without_disabled
+from stepwell.server.project import ServedProject, install_auth, switch_of, without_disabled
 from stepwell.server.routes import (
     a2a,
     access,
@@ -140,8 +141,10 @@ def create_app(
     access, clock, counts = services.persistence.access, services.clock, services.persistence.counts
     install_sign_in(app, settings, access, clock, counts=counts, forms=not http.mount_prefix)
     app.state.disabled = http.disabled
+    routers = (*ROUTERS, *product_routers())
+    app.state.switch_of = partial(switch_of, routers, http.disabled)
     install_auth(app, project)
-    for router in (*ROUTERS, *product_routers()):
+    for router in routers:
         app.include_router(without_disabled(router, http.disabled))
     _check_routes(app)
     install_problems(app)

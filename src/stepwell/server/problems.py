@@ -142,7 +142,7 @@ def _for_http(request: Request, error: Exception) -> Response:
     error = cast("HTTPException", error)
     status = HTTPStatus(error.status_code)
     details = {
-        404: f"Nothing is served at '{request.url.path}'.{_where_routes_are(request)}",
+        404: f"Nothing is served at '{request.url.path}'{_switched_off(request)}.{_where_routes_are(request)}",
         405: f"'{request.url.path}' does not accept {request.method}.",
     }
     plain = error.detail == status.phrase
@@ -152,6 +152,12 @@ def _for_http(request: Request, error: Exception) -> Response:
         headers["Allow"] = ", ".join(methods_at(request.app, path_of(request.scope)))
     name = status.phrase.lower().replace(" ", "-")
     return problem(error.status_code, name, status.phrase, detail, headers=headers)
+
+
+def _switched_off(request: Request) -> str:
+    switch_of = getattr(request.app.state, "switch_of", None)
+    part = switch_of(path_of(request.scope)) if switch_of else None
+    return f": the project's langgraph.json has 'http.disable_{part}'" if part else ""
 
 
 def _where_routes_are(request: Request) -> str:

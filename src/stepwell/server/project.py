@@ -7,13 +7,13 @@ ours.
 from __future__ import annotations
 
 import copy
-import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI
+from starlette.routing import compile_path
 
 from stepwell.errors import ConfigurationError, GraphBuildError
 from stepwell.runs.graphs.project.auth import ProjectAuth
@@ -24,9 +24,6 @@ from stepwell.server.policy import actions_of
 if TYPE_CHECKING:
     from langgraph_sdk import Auth
     from starlette.applications import Starlette
-
-
-_log = logging.getLogger("stepwell.server")
 
 
 @dataclass(frozen=True)
@@ -53,17 +50,24 @@ def narrowed(project: ServedProject, *, asks_who: bool) -> ServedProject:
     """The project on a server that asks nobody who they are. There, a page of any origin could use the server in its visitor's place, so
     `*` in `http.cors.allow_origins` and patterns of origins are not honoured: pages of this machine may use it anyway."""
     cors = project.http.cors
-    if asks_who or cors is None or not ("*" in cors.allow_origins or cors.allow_origin_regex):
+    if cors is None or note_on_origins(project.http, asks_who=asks_who) is None:
         return project
-    _log.warning(
-        "%s is not honoured on a server without sign-in: any page could use it in its visitor's place. "
-        "Name the origins, or require sign-in with STEPWELL_AUTH=required.",
-        "'*' in 'http.cors.allow_origins'" if "*" in cors.allow_origins else "'http.cors.allow_origin_regex'",
-    )
     named = replace(
         cors, allow_origin_regex=None, allow_origins=tuple(origin for origin in cors.allow_origins if origin != "*")
     )
     return replace(project, http=replace(project.http, cors=named))
+
+
+def note_on_origins(http: ProjectHttp, *, asks_who: bool) -> str | None:
+    """A sentence for the operator about origins that are not honoured; None if all are."""
+    cors = http.cors
+    if asks_who or cors is None or not ("*" in cors.allow_origins or cors.allow_origin_regex):
+        return None
+    asked = "'*' in 'http.cors.allow_origins'" if "*" in cors.allow_origins else "'http.cors.allow_origin_regex'"
+    return (
+        f"{asked} is not honoured on a server without sign-in: any page could use it in its visitor's place. "
+        "Name the origins, or require sign-in with STEPWELL_AUTH=required."
+    )
 
 
 def _load_auth(rules: ProjectAuth, folder: Path) -> Auth:
@@ -134,13 +138,26 @@ def without_disabled(router: APIRouter, disabled: Collection[Part]) -> APIRouter
     if not disabled:
         return router
     kept = copy.copy(router)
-    kept.routes = [route for route in router.routes if not _is_disabled(route, disabled)]
+    kept.routes = [route for route in router.routes if not _why_disabled(route, disabled)]
     return kept
 
 
-def _is_disabled(route: Any, disabled: Collection[Part]) -> bool:
+def switch_of(routers: Iterable[APIRouter], disabled: Collection[Part], path: str) -> Part | None:
+    """Which part that the project disables has a route for this path; None if there never was one."""
+    for route in (route for router in routers for route in router.routes) if disabled else ():
+        if (part := _why_disabled(route, disabled)) and compile_path(str(getattr(route, "path", "")))[0].match(path):
+            return part
+    return None
+
+
+def _why_disabled(route: Any, disabled: Collection[Part]) -> Part | None:
+    """The part that the route belongs to, if it is disabled."""
     nouns = {action.partition(":")[0] for action in actions_of(route)}
-    if nouns & {part for part in disabled if part not in _BELOW} or ("runs" in disabled and "crons" in nouns):
-        return True
     path = str(getattr(route, "path", ""))
-    return any(path == below or path.startswith(f"{below}/") for part in disabled for below in _BELOW.get(part, ()))
+    if "runs" in disabled and ("crons" in nouns or _is_below(path, "a2a")):  # an agent's card names an address that starts runs
+        return "runs"
+    return next((part for part in disabled if (part in nouns if part not in _BELOW else _is_below(path, part))), None)
+
+
+def _is_below(path: str, part: Part) -> bool:
+    return any(path == below or path.startswith(f"{below}/") for below in _BELOW[part])

@@ -68,6 +68,7 @@ def _open(place: Path | PostgresPlace, *, alone: bool) -> SqlDatabase:
 def _require(file: Path) -> Path:
     if not file.is_file():
         raise ConfigurationError(
-            f"There is no database '{file.name}' yet. Create it with `{spell_command('serve')}`, or use another with --database-url."
+            f"There is no database '{file.absolute()}' yet. `{spell_command('serve')}` creates it. If a server keeps its data elsewhere, "
+            "name that folder with STEPWELL_DATA_DIR, or the database with --database-url."
         )
     return file

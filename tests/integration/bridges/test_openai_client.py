@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
@@ -234,7 +235,11 @@ async def test_a_request_with_a_key_can_be_sent_again_after_a_lost_connection(se
         await until_its_run_is(served, thread_id, "running")
         asking.cancel()
         answer = await http.post("/v1/chat/completions", json=body, headers=headers)
+        again = await http.post("/v1/chat/completions", json=body, headers=headers)
     assert (answer.status_code, "Here I am." in answer.text) == (200, True), answer.text
+    named = [re.findall(r'"id":"(chatcmpl-[^"]+)"|"created":(\d+)', each.text) for each in (answer, again)]
+    assert named[0][:2] == named[1][:2], "the same completion"
+    assert len(named[0]) >= 2
 
 
 async def test_what_open_webui_sends(served: Server) -> None:

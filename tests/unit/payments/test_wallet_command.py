@@ -308,5 +308,5 @@ def test_beside_a_server_money_can_be_looked_at_and_not_be_moved(run: Run, story
 def test_a_database_that_is_not_there_is_said(run: Run, folder: Path):
     for arguments in (["sessions"], ["payout"], ["sessions", "--database-url", "sqlite:///other.db"]):
         said = run(*arguments)
-        assert (said.code, "There is no database '" in said.err) == (2, True)
+        assert (said.code, f"There is no database '{folder.resolve()}" in said.err) == (2, True), said.err
     assert list(folder.glob("*.db")) == []

@@ -66,6 +66,7 @@ def test_secrets_are_hidden(text, secret):
         "the api key 'sw_0123456789ab' is revoked",
         "see https://a.example:8080/x@y",
         "set STEPWELL_AUTH=required, or max_tokens=4096000",
+        "Require sign-in with STEPWELL_AUTH=required.",
         "{'token_count': '1234567', 'author': 'Ada Lovelace', 'sort_key': 'created_at'}",
         "call(stop_token='</s>', monkey='business as usual')",
         "GET /search?q=password&author=ada&page=2",

@@ -205,6 +205,8 @@ def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
         notes.append(
             f"'checkpointer.{others[0]}' in '{file}' is not honoured: checkpoints are stored in Stepwell's own database."
         )
+    if "auth" in content and content["auth"] is None:
+        notes.append(f"'auth' in '{file}' is null, so the project does not decide who may call.")
     http = content.get("http")
     if isinstance(http, dict) and http.get("mount_prefix"):
         notes.append(

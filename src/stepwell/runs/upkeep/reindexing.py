@@ -50,8 +50,8 @@ class Reindexing:
             )
         if done.left_out not in (0, self._left_out):
             _log.warning(
-                "'%s' cannot embed %d items of the store, so searches by meaning do not find them. They are tried again every hour.",
+                "'%s' cannot embed %s of the store, so searches by meaning do not find what is left out. It is tried again every hour.",
                 index.name,
-                done.left_out,
+                "1 item" if done.left_out == 1 else f"{done.left_out} items",
             )
         self._left_out = done.left_out

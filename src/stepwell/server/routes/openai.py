@@ -63,9 +63,11 @@ async def complete(body: ChatRequest, request: Request, principal: Creator, serv
 
     conversation = await read_conversation(services, principal, body, request.headers)
     begun = await begin(Turns(services, principal), conversation, request.headers, key.of(principal))
-    completion = Completion(
-        body, conversation.tool_names, f"chatcmpl-{services.new_id()}", int(services.clock.now().timestamp())
+    # A request that is sent again with its key finds the same run, and gets the same completion.
+    name, since = (
+        (services.new_id(), services.clock.now()) if isinstance(begun, AskedAgain) else (begun.run.run_id, begun.run.created_at)
     )
+    completion = Completion(body, conversation.tool_names, f"chatcmpl-{name}", int(since.timestamp()))
     if isinstance(begun, AskedAgain):
         if body.stream:
             return EventStream(completion.chunks_asked_again(begun), services.streams)

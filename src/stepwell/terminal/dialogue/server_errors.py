@@ -71,7 +71,7 @@ async def tell_of_outages(
 def refusal(error: APIStatusError) -> str:
     """The server's message, with a hint what to do."""
     if error.status_code == 401:
-        return f"{error.message} Put the key into STEPWELL_API_KEY."
+        return _with_hint(error.message)
     return error.message
 
 
@@ -83,4 +83,10 @@ async def read_problem(response: httpx.Response) -> str:
     except (ValueError, AttributeError):
         return ""
     said = detail if isinstance(detail, str) else ""
-    return f"{said} Put the key into STEPWELL_API_KEY." if response.status_code == 401 else said
+    return _with_hint(said) if response.status_code == 401 else said
+
+
+def _with_hint(said: str) -> str:
+    """What a server said that does not know the caller. A project's own words may have no full stop."""
+    stop = "." if said and not said.rstrip().endswith((".", "!", "?")) else ""
+    return f"{said}{stop} Put the key into STEPWELL_API_KEY; it is sent as x-api-key."

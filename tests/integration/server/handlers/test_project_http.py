@@ -226,6 +226,21 @@ def test_agents_of_others_find_nothing_where_a2a_is_disabled(start: Start) -> No
         )
 
 
+def test_what_a_switch_turned_off_is_named_with_the_switch(start: Start) -> None:
+    server = start(http={"disable_runs": True, "disable_store": True})
+    with httpx.Client(base_url=server.url, timeout=60) as http:
+        for path, part in (
+            ("/a2a/agent/.well-known/agent-card.json", "runs"),
+            ("/.well-known/agent-card.json", "runs"),
+            ("/runs/wait", "runs"),
+            ("/store/items/search", "store"),
+        ):
+            answer = http.get(path) if "well-known" in path else http.post(path, json={})
+            said = answer.json()["detail"]
+            assert said.startswith(f"Nothing is served at '{path}': the project's langgraph.json has 'http.disable_{part}'.")
+        assert "disable" not in http.get("/nothing").json()["detail"]
+
+
 def test_headers_reach_runs_and_a_prefix_serves_everything(start: Start) -> None:
     choice = {"includes": ["x-*", "authorization"], "excludes": ["x-secret*"]}
     logged = {"includes": ["x-*", "authorization"]}
