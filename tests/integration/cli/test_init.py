@@ -52,7 +52,7 @@ def test_a_new_project_passes_its_tests_and_answers(tmp_path: Path, template: st
     assistant, question, answer = ASKED[template]
     with started(["make", "run", "ARGS=--port 0"], project, {"STEPWELL_DATA_DIR": str(tmp_path / "data")}) as lines:
         url = lines.wait_for("Serving at ").removeprefix("Serving at ").strip()
-        talk = lines.wait_for("talk ")
+        talk = lines.wait_for("  talk ")
         assert ("--assistant my_product" in talk) is (template == "product"), talk
         assert answer in ask(url, assistant, question)
     assert (project / f"my-{template}.db").is_file(), "conversations are stored in the project"
