@@ -96,7 +96,7 @@ class Cron:
 
     @property
     def caller(self) -> str:
-        """Whoever the cron's runs are started for: its owner, with what handlers decided when the cron was made."""
+        """The cron's owner, with what handlers decided when the cron was made: its runs are started for them."""
         if not self.access.user and not self.access.filters:
             return self.owner
         filters = {name: filter_from_json(stored) for name, stored in self.access.filters.items()}
