@@ -26,7 +26,7 @@ NEEDLE = "needle-in-hay"
 VERBS = {"grep": NEEDLE, "glob": "**/*.py", "ls": "/folder-07"}
 LIMITS = {
     "state": {"grep": 2.0, "glob": 3.0, "ls": 3.0},
-    "store": dict.fromkeys(VERBS, 10.0),
+    "store": dict.fromkeys(VERBS, 5.0),
     "disk": {"grep": 3.0, "glob": 4.0, "ls": None},
 }
 FLOORS = {

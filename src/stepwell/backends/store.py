@@ -36,6 +36,7 @@ from stepwell.backends.protocol import (
 )
 from stepwell.backends.steps import SteppedBackend, Steps, run_steps
 from stepwell.backends.store_items import (
+    InMemory,
     Namespace,
     Operations,
     StoreUnreachable,
@@ -55,7 +56,7 @@ from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import ConfigurationError
 
 T = TypeVar("T")
-Request = Operations | SharedLock
+Request = Operations | InMemory | SharedLock
 
 _BUSY = "others keep changing what lies there"
 
@@ -109,6 +110,8 @@ class StoreBackend(SteppedBackend):
         self._clock = clock or SystemClock()
 
     def perform(self, request: Request) -> Any:
+        if isinstance(request, InMemory):
+            return request.read(self._store())
         if not isinstance(request, SharedLock):
             return batch(self._store(), request)
         try:
@@ -117,6 +120,8 @@ class StoreBackend(SteppedBackend):
             raise StoreUnreachable(_BUSY) from error
 
     async def aperform(self, request: Request) -> Any:
+        if isinstance(request, InMemory):
+            return request.read(self._store())
         if not isinstance(request, SharedLock):
             return await abatch(self._store(), request)
         try:

@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 from langgraph.config import get_store
 from langgraph.runtime import get_runtime
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
 
 from stepwell.backends.paths import parents
 from stepwell.backends.protocol import FileData
@@ -135,12 +136,34 @@ def get(labels: Labels, path: str) -> Steps[Operations, Around]:
     )
 
 
-def scan(labels: Labels) -> Steps[Operations, dict[str, FileData]]:
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """The request for a namespace's files if the store holds them in this process; the response is `None` for other stores."""
+
+    labels: Labels
+
+    def read(self, store: BaseStore) -> dict[str, FileData] | None:
+        # Only LangGraph's own class: a subclass may answer a search differently. Its search copies every item, which takes ten times as
+        # long as looking at them. The list is made at once, because another thread may put an item meanwhile.
+        if type(store) is not InMemoryStore:
+            return None
+        items = list(store._data.get(self.labels, {}).values())
+        return {
+            item.key: cast("FileData", value)
+            for item in items
+            if (value := item.value).get("content").__class__ is list or _is_file(value)
+        }
+
+
+def scan(labels: Labels) -> Steps[Operations | InMemory, dict[str, FileData]]:
     """Every file of a namespace.
 
     We request one large page, because stores sort by time of change, so a file that changes between two pages could be missed. If the page
     is full, we start again with a larger one.
     """
+    files: dict[str, FileData] | None = yield InMemory(labels)
+    if files is not None:
+        return files
     limit = FIRST_PAGE
     while True:
         (items,) = yield [SearchOp(labels, limit=limit, refresh_ttl=False)]

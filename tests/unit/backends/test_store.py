@@ -45,6 +45,10 @@ class CountingStore(InMemoryStore):
         return super().batch(operations)
 
 
+class SearchedStore(InMemoryStore):
+    """The same items, which the backend only gets by a search, because this is a class of its own."""
+
+
 class GatedStore(InMemoryStore):
     """Lets async callers wait at a gate."""
 
@@ -191,7 +195,7 @@ def test_a_failing_store_becomes_a_result_that_tells_no_secrets(colour: str) -> 
 
 
 def test_files_beyond_the_first_page_are_found() -> None:
-    store = InMemoryStore()
+    store = SearchedStore()
     count = FIRST_PAGE + 50
     value = {"content": ["x"], "created_at": "", "modified_at": ""}
     store.batch([PutOp(NAMESPACE, f"/f{number:05}.md", value) for number in range(count)])
@@ -226,6 +230,23 @@ def test_values_of_another_shape_are_left_alone() -> None:
     assert list(backend.grep_raw("file")) == []
     assert "not a text file" in backend.read("/odd")
     assert "not a text file" in str(backend.edit("/odd", "a", "b").error)
+
+
+def test_a_store_in_memory_answers_as_it_does_when_it_is_searched() -> None:
+    answers = []
+    for store in (InMemoryStore(), SearchedStore()):
+        backend = StoreBackend(store)
+        for path in ("/a.py", "/docs/b.py", "/docs/deep/c.md"):
+            backend.write(path, "the needle\n")
+        store.put(NAMESPACE, "/docs/count", {"content": 3})
+        store.put(NAMESPACE, "/other/thing", {"text": "needle"})
+        store.put(NAMESPACE, "/plain.txt", {"content": "a needle"})
+        store.put((*NAMESPACE, "below"), "/hidden.py", {"content": ["needle"]})
+        listings = [backend.ls_info(path) for path in ("/", "/docs", "/other", "/a.py")]
+        found = [backend.glob_info(pattern, "/") for pattern in ("**/*.py", "*", "**/thing")]
+        rows = [[{**row, "modified_at": bool(row["modified_at"])} for row in rows] for rows in (*listings, *found)]
+        answers.append((rows, [rows.error for rows in (*listings, *found)], backend.grep_raw("needle", "/")))
+    assert answers[0] == answers[1]
 
 
 def test_backends_made_anew_for_each_call_keep_all_edits() -> None:
