@@ -36,6 +36,7 @@ CLAIMS = (
     "server_runs",
     "server_streams",
     "kept_runs",
+    "thread_search",
     "research",
     "reading",
     "payments",

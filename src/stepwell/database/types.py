@@ -241,6 +241,8 @@ class Document(NamedTuple):
     """`None` if the document was already submitted."""
     text: bytes | None = None
     """The whole text, if it is needed now."""
+    marks: str | None = None
+    """The marks of a thread's values, if these are meant (`marks`)."""
 
 
 class StoredDocument(NamedTuple):

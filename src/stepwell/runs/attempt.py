@@ -449,7 +449,7 @@ class Attempt:
         if values is None:
             return None
         # Without a book the run has not begun, and the next free document number is not known yet.
-        return wire.encode(values) if self._documents is None else self._documents.write(VALUES, values)
+        return wire.encode(values) if self._documents is None else self._documents.write_values(values)
 
     def _values_if_any(self) -> bytes | Document | None:
         """The newest values of a run that failed or ran out of time; `None` if they can't be encoded, because the run must still end."""

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import orjson
 from langchain_core.messages import BaseMessage
 
+from stepwell.database.marks import marks_of_fields
 from stepwell.database.types import Document, NewEvent, StoredDocument
 from stepwell.state.wire import encode
 
@@ -162,6 +163,14 @@ class DocumentBook:
                 return text
             standing = self._chains[chain] = _Chain()
         return self._change(standing, value, small)
+
+    def write_values(self, values: Any) -> bytes | Document:
+        """The values that a thread's record is to show, with their marks."""
+        written = self.write(VALUES, values)
+        if isinstance(written, bytes):
+            return written
+        fields = self._chains[VALUES].fields
+        return written._replace(marks=marks_of_fields({key: each.text for key, each in fields.items()}))
 
     def event(self, name: str, chain: str, value: Any) -> NewEvent:
         """An event with the value as its data."""

@@ -11,7 +11,8 @@ What a hold writes only counts once it is saved, because LangGraph stores an upd
 like the result of the next task.
 
 Values have their own table, because the thread's row is written with every event, and values may be large. They are stored as JSON, or as
-the number of a document (`database/documents/book`), which is put together when read.
+the number of a document (`database/documents/book`), which is put together when read. Their marks (`database/marks`) are always stored with
+them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from stepwell.database import fence
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import insert_documents, read_text
+from stepwell.database.marks import marks_of
 from stepwell.database.records.interrupts import open_interrupts, settle
 from stepwell.database.rows import interrupts_to_text, thread_from_row
 from stepwell.database.types import Document, Lease, PendingInterrupt, Thread, ThreadStatus
@@ -61,10 +63,11 @@ def keep_values(connection: Connection, thread_id: str, values: bytes | Document
     if values is None:
         return
     text, number = keep_text(connection, thread_id, values)
+    marks = values.marks if isinstance(values, Document) else marks_of(values)
     connection.execute(
-        'INSERT INTO thread_values (thread_id, "values", document) VALUES (?, ?, ?)'
-        ' ON CONFLICT (thread_id) DO UPDATE SET "values" = excluded."values", document = excluded.document',
-        (thread_id, text or b"", number),
+        'INSERT INTO thread_values (thread_id, "values", document, marks) VALUES (?, ?, ?, ?)'
+        ' ON CONFLICT (thread_id) DO UPDATE SET "values" = excluded."values", document = excluded.document, marks = excluded.marks',
+        (thread_id, text or b"", number, marks),
     )
 
 

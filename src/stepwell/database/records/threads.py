@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from stepwell.database.callers import stamped
+from stepwell.database.marks import may_hold
 from stepwell.database.records import copying, request_keys, thread_state, ttls
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
@@ -19,7 +20,7 @@ from stepwell.database.types import Document, Lease, PendingInterrupt, RequestKe
 from stepwell.errors import AlreadyExistsError, NotFoundError
 from stepwell.sql import Connection, Row
 
-_ALL = 2**63 - 1
+_FIRST_LOOK = 100
 _ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
 
 
@@ -51,7 +52,7 @@ class ThreadRecords(RecordsPart):
             found = _row(connection, None, thread.thread_id)
             if found is None:
                 refuse_if_erasing(connection, thread.thread_id)
-                _insert(connection, thread)
+                insert_thread(connection, thread)
                 if thread.ttl:
                     ttls.set_ttl(connection, thread.thread_id, thread.ttl, now)
                 if key:
@@ -110,22 +111,18 @@ class ThreadRecords(RecordsPart):
     async def search_threads(
         self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True
     ) -> list[Thread]:
-        where = self._matching(owner, wanted)
-        leaves, first, last = leaves_of(wanted.values), page.offset, page.offset + page.limit
-        # Values are put together thread by thread, so a filter on values, and then also the paging, is applied here and not in SQL.
-        tail = order_by(replace(page, offset=0, limit=_ALL) if leaves else page, _ORDER)
-        sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
+        where, leaves = self._matching(owner, wanted), leaves_of(wanted.values)
 
         def work(connection: Connection) -> list[Thread]:
-            rows = connection.execute(sql, where.bound + tail.bound).fetchall()
-            if leaves:
-                rows = list(islice((row for row in rows if _has_values(connection, row, leaves)), max(0, first), max(0, last)))
+            rows = _with_values(connection, where, page, leaves) if leaves else _page(connection, where, page)
             return [_whole(connection, row) if with_values else thread_from_row(row, None) for row in rows]
 
         return await self._database.read(work, patient=with_values or bool(leaves))
 
     async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int:
         where, leaves = self._matching(owner, wanted), leaves_of(wanted.values)
+        if leaves:
+            where = all_of(where, _possible(leaves))
         columns = "thread_id" if leaves else "COUNT(*)"
         sql = f"SELECT {columns} FROM threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
 
@@ -221,6 +218,32 @@ class ThreadRecords(RecordsPart):
         return all_of(*clauses)
 
 
+def _page(connection: Connection, where: Clause, page: Page) -> list[Row]:
+    tail = order_by(page, _ORDER)
+    return connection.execute(f"SELECT * FROM threads WHERE {where.sql}{tail.sql}", where.bound + tail.bound).fetchall()  # noqa: S608 - clauses of ours
+
+
+def _with_values(connection: Connection, where: Clause, page: Page, leaves: Sequence[Leaf]) -> list[Row]:
+    """The requested page of threads that have these values.
+
+    Values are put together thread by thread, so they are compared here and not in SQL. Marks find the threads that may match, usually just
+    those that do: so we read as many as the page needs, and more only if some of them did not match.
+    """
+    where, first, last = all_of(where, _possible(leaves)), max(0, page.offset), max(0, page.offset + page.limit)
+    limit = max(_FIRST_LOOK, last)
+    while True:
+        rows = _page(connection, where, replace(page, offset=0, limit=limit))
+        found = list(islice((row for row in rows if _has_values(connection, row, leaves)), first, last))
+        if len(found) >= last - first or len(rows) < limit:
+            return found
+        limit *= 10
+
+
+def _possible(leaves: Sequence[Leaf]) -> Clause:
+    marked = may_hold(leaves)
+    return Clause(f"thread_id IN (SELECT thread_id FROM thread_values WHERE {marked.sql})", marked.bound)  # noqa: S608 - clauses of ours
+
+
 def _has_values(connection: Connection, row: Row, leaves: Sequence[Leaf]) -> bool:
     return holds(loads(read_values(connection, row["thread_id"])), leaves)
 
@@ -266,7 +289,7 @@ def _taken_error(thread_id: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"There is a thread '{thread_id}' already. Choose another id, or leave it out.")
 
 
-def _insert(connection: Connection, thread: Thread) -> None:
+def insert_thread(connection: Connection, thread: Thread) -> None:
     connection.execute(
         "INSERT INTO threads (thread_id, owner, status, metadata, config, interrupts, error, created_at, updated_at,"
         " state_updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

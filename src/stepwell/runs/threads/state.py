@@ -21,7 +21,6 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot, StateUpdate
 
 from stepwell.control_flow import let_pass
-from stepwell.database.documents.book import VALUES
 from stepwell.database.persistence import Persistence
 from stepwell.database.types import Lease, Thread
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
@@ -167,7 +166,7 @@ class ThreadStates:
             documents = await self._persistence.events.documents(thread_id)
             await self._persistence.records.save_thread_state(
                 lease,
-                values=documents.write(VALUES, now.values),
+                values=documents.write_values(now.values),
                 interrupts=root_interrupts(now),
                 status=snapshots.status_of(now),
             )

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase, refusal
-from tests.support.driven_runs import OWNER, a_thread, new_id
+from tests.support.driven_runs import OWNER, DrivenRuns, a_thread, new_id
 
+from stepwell.database.persistence import Persistence
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import Page, ThreadFilter
-from stepwell.database.types import PendingInterrupt, Thread
+from stepwell.database.types import PendingInterrupt, RunOutcome, Thread
 from stepwell.errors import AlreadyExistsError, InvalidRequestError
 
 ALL = Page(limit=1000)
@@ -133,6 +134,38 @@ class SearchCases(RepositoryCase):
         await records.create_thread(a_thread(), if_exists="raise")
         assert await self.found(records, ThreadFilter(metadata=wanted)) == []
         assert await self.found(records, ThreadFilter(values=wanted)) == []
+
+    async def test_threads_with_a_value_are_paged_like_all_others(self, records: Repository) -> None:
+        made = [await records.create_thread(a_thread(values={"stage": "done", "n": n}), if_exists="raise") for n in range(7)]
+        await records.create_thread(a_thread(values={"stage": "draft", "n": 7}), if_exists="raise")
+        wanted = ThreadFilter(values={"stage": "done"})
+        pages = [
+            await records.search_threads(OWNER, wanted, Page(limit=3, offset=first, sort_by="thread_id"))
+            for first in (0, 3, 6, 9)
+        ]
+        assert [len(page) for page in pages] == [3, 3, 1, 0]
+        ids = sorted(thread.thread_id for thread in made)
+        assert sorted(thread.thread_id for page in pages for thread in page) == ids
+
+    async def test_values_that_have_changed_are_found_as_they_are_now(self, persistence: Persistence, runs: DrivenRuns) -> None:
+        claim = await runs.begin(new_id())
+        await runs.end(claim, RunOutcome("success", "idle", values=b'{"stage": "draft"}'))
+        again = await runs.begin(claim.run.thread_id)
+        await runs.end(again, RunOutcome("success", "idle", values=b'{"stage": "done"}'))
+        copy = await persistence.records.copy_thread(OWNER, claim.run.thread_id, new_id())
+        assert await self.found(persistence.records, ThreadFilter(values={"stage": "draft"})) == []
+        found = await self.found(persistence.records, ThreadFilter(values={"stage": "done"}))
+        assert {thread.thread_id for thread in found} == {claim.run.thread_id, copy.thread_id}
+
+    async def test_values_of_an_older_version_are_found_without_marks(self, persistence: Persistence) -> None:
+        records = persistence.records
+        for number in range(150):
+            await records.create_thread(a_thread(values={"stage": "draft", "n": number}), if_exists="raise")
+        last = await records.create_thread(a_thread(values={"stage": "done"}), if_exists="raise")
+        await persistence.database.write(lambda connection: connection.execute("UPDATE thread_values SET marks = NULL"))
+        for page in (Page(limit=1), Page(limit=1, descending=False)):
+            (found,) = await records.search_threads(OWNER, ThreadFilter(values={"stage": "done"}), page)
+            assert found.thread_id == last.thread_id
 
     async def test_a_filter_that_cannot_be_asked_is_refused_in_words(self, records: Repository) -> None:
         deep: dict[str, Any] = {"end": 1}

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from tests.support.driven_runs import OWNER, a_thread, driving, new_id
 
-from stepwell.database.documents.book import VALUES
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import Page, ThreadFilter
@@ -229,7 +228,7 @@ async def test_a_search_finds_values_that_are_stored_as_changes(persistence: Emb
         for values in (state, {**state, "note": {"colour": "red"}}):
             claim = await runs.begin(new_id())
             documents = await persistence.events.documents(claim.run.thread_id)
-            await runs.end(claim, RunOutcome("success", "idle", values=documents.write(VALUES, values)))
+            await runs.end(claim, RunOutcome("success", "idle", values=documents.write_values(values)))
     (found,) = await persistence.records.search_threads(None, ThreadFilter(values={"note": {"colour": "blue"}}), Page())
     assert found.values == state
 
