@@ -1,7 +1,7 @@
 """Run the benchmarks: `python benchmarks/run.py [--only step,search] [--quick] [--publish]`.
 
-Prints one table, writes `build/benchmarks.json`; `--publish` also puts the table into `docs/benchmarks.md`. Exit status 0 means
-that everything was measured, not that every target was met: a benchmark states a fact. Linux and macOS.
+Prints one table, writes `build/benchmarks.json`; `--publish` also puts the table into `docs/benchmarks.md` and redraws its chart. Exit
+status 0 means that everything was measured, not that every target was met: a benchmark states a fact. Linux and macOS.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 # The folder of this script is no place to import from: it would hide modules of the same name.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from benchmarks import environments, report  # noqa: E402 -- importable only after the line above
+from benchmarks import chart, environments, report  # noqa: E402 -- importable only after the line above
 from benchmarks.bench import Bench, Row, log  # noqa: E402
 
 CLAIMS = (
@@ -62,6 +62,7 @@ def main() -> int:
     report.write_json(rows, bench)
     if options.publish:
         report.publish(rows, bench)
+        chart.write()
     return 1 if bench.problems else 0
 
 
@@ -70,7 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=_claims, default=CLAIMS, metavar="A,B", help=f"some of: {', '.join(CLAIMS)}")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and shorter runs; ratios are rougher")
     parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
-    parser.add_argument("--publish", action="store_true", help="write the table into docs/benchmarks.md")
+    parser.add_argument("--publish", action="store_true", help="write the table into docs/benchmarks.md, and redraw the chart")
     return parser.parse_args()
 
 
