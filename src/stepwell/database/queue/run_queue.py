@@ -329,10 +329,9 @@ class RunQueue:
         now = self._now()
 
         def work(connection: Connection) -> tuple[Run, list[RunEvent]]:
-            fence.require(connection, lease)
             return ending.finish(connection, lease, outcome, now)
 
-        run, events = await self._database.write(fence.guarded(work))
+        run, events = await self._database.write(fence.guarded(work, lease.thread_id))
         self._tell_ended(lease.thread_id, lease.run_id, events)
         self._changed.set()
         return run
