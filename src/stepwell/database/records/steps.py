@@ -44,8 +44,7 @@ class StepRecords(RecordsPart):
 
     async def add_steps(self, lease: Lease, steps: Sequence[Step]) -> None:
         """Store steps that have ended, with their thread. Refused with `LeaseLostError` like any write."""
-        if steps:
-            await self._database.write(fenced_part(lease, (lease, steps), _keep_all))
+        await self._database.write(fenced_part(lease, (lease, steps), _keep_all))
 
     async def steps(
         self, owner: str | None, thread_id: str, *, run_id: str | None = None, after: int = 0, limit: int = 100
