@@ -45,15 +45,17 @@ def document_insertions(documents: Iterable[tuple[str, Document]]) -> Iterator[C
     return insertions(_COLUMNS, rows)
 
 
-def newest_number(connection: Connection, thread_id: str) -> int:
-    """The number from which new documents continue. It is never below that of the thread's newest event, so that a deleted document's
-    number isn't reused while a reader still refers to it."""
-    newest = connection.execute(
+def standing_numbers(connection: Connection, thread_id: str) -> tuple[int, int | None]:
+    """The number from which new documents continue, and that of the document that holds the thread's current values, if there is one. The
+    first is never below that of the thread's newest event, so that a deleted document's number isn't reused while a reader still refers to
+    it."""
+    row = connection.execute(
         "SELECT max(COALESCE((SELECT MAX(number) FROM documents WHERE thread_id = :thread), 0),"
-        " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0))",
+        " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0)) AS newest,"
+        " (SELECT document FROM thread_values WHERE thread_id = :thread) AS document",
         {"thread": thread_id},
     ).fetchone()
-    return int(newest[0])
+    return int(row["newest"]), row["document"]
 
 
 def read_fields(connection: Connection, thread_id: str, number: int) -> Texts:
