@@ -21,11 +21,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import orjson
 
 Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+Change = tuple[str, Sequence[Any]]
+"""A statement that changes rows, and the values for its question marks."""
 
 
 class Row(Protocol):
@@ -62,6 +67,11 @@ class Connection(Protocol):
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
         """Run statements one after the other. They must be independent, so that they can be sent to the database together."""
+        ...
+
+    def change_all(self, statements: Sequence[Change], /) -> None:
+        """Change rows with several statements that Postgres gets as one: none of them sees what another changes, and no two change the
+        same row."""
         ...
 
     def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
@@ -207,6 +217,33 @@ def _equals(member: str, value: Any) -> Clause:
             return Clause(f"{member}.type = 'array' AND {member}.value = json(?)", (orjson.dumps(value).decode(),))
 
 
+_PORTIONS = (64, 32, 16, 12, *range(10, 0, -1))
+
+
+def insert_rows(connection: Connection, into: str, rows: Sequence[Sequence[Any]], conflict: str = "") -> None:
+    """Insert rows with few statements. `into`: the table with its columns. `conflict`: what follows the values; with `DO UPDATE`, no two
+    rows may have the same key."""
+    for sql, values in insertions(into, rows, conflict):
+        connection.execute(sql, values)
+
+
+def insertions(into: str, rows: Sequence[Sequence[Any]], conflict: str = "") -> Iterator[Change]:
+    """The statements of `insert_rows`, with their values."""
+    start = 0
+    # Few different sizes, so that their statements stay prepared.
+    for size in _PORTIONS:
+        while len(rows) - start >= size:
+            portion = rows[start : start + size]
+            yield _insertion(into, len(portion[0]), size, conflict), [value for row in portion for value in row]
+            start += size
+
+
+@cache
+def _insertion(into: str, width: int, rows: int, conflict: str) -> str:
+    marks = f"({', '.join('?' * width)})"
+    return f"INSERT INTO {into} VALUES {', '.join([marks] * rows)} {conflict}".rstrip()  # noqa: S608 - names of ours
+
+
 SQLITE: Dialect = SqliteDialect()
 POSTGRES: Dialect = PostgresDialect()
 
@@ -218,3 +255,7 @@ class SqliteConnection(sqlite3.Connection):
 
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
         return [self.execute(sql, parameters) for sql, parameters in statements]
+
+    def change_all(self, statements: Sequence[Change], /) -> None:
+        for sql, parameters in statements:
+            self.execute(sql, parameters)

@@ -21,14 +21,13 @@ from stepwell.connections.choosing import (
 from stepwell.connections.encryption import Keyring, SealedKeyError
 from stepwell.connections.offers import Offer, Offers, make_offers
 from stepwell.connections.tables import (
-    EVERYONE,
     Ref,
+    Rules,
     Stored,
     Task,
-    read_allowed,
-    read_choices,
     read_connection,
     read_connections,
+    read_rules,
 )
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.types import Page
@@ -59,18 +58,18 @@ class ModelsOfRuns:
     async def offers(self, caller: str | None, found: Sequence[LocalServer] = ()) -> Offers:
         """What a caller may use. `found` are the local servers that answer, if their models matter."""
 
-        def read(connection: Connection) -> tuple[list[Stored], dict[Task, Ref], dict[Task, Ref], tuple[str, ...] | None]:
-            mine = read_choices(connection, caller) if caller else {}
-            return read_connections(connection, caller), mine, read_choices(connection, EVERYONE), read_allowed(connection)
+        def read(connection: Connection) -> tuple[Rules, list[Stored]]:
+            rules = read_rules(connection, caller)
+            return rules, read_connections(connection, caller) if rules.connected else []
 
-        stored, mine, everyones, allowed = await self.persistence.database.read(read)
+        rules, stored = await self.persistence.database.read(read)
         return make_offers(
             caller,
             self.settings,
             stored,
-            mine=mine,
-            everyones=everyones,
-            allowed=allowed,
+            mine=rules.mine,
+            everyones=rules.everyones,
+            allowed=rules.allowed,
             asks_who=self.asks_who,
             found=found,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
 
@@ -17,6 +17,12 @@ TASKS: tuple[Task, ...] = get_args(Task)
 EVERYONE = ""
 """The owner of the choices that an operator makes for everyone."""
 _ALLOWED = "allowed"
+_RULES = """
+SELECT 'choice' AS kind, owner, task AS name, connection_id, model AS value FROM model_choices WHERE owner IN (:caller, '')
+UNION ALL SELECT 'rule', '', name, '', value FROM model_rules WHERE name = :rule
+UNION ALL SELECT 'connection', '', '', '', '' WHERE EXISTS (
+  SELECT 1 FROM connections WHERE deleted_at IS NULL AND (owner = :caller OR shared = 1))
+"""
 
 TABLES = ProductTables("connections", "stepwell.connections.schema")
 
@@ -130,6 +136,32 @@ def read_choices(connection: Connection, owner: str) -> dict[Task, Ref]:
     return {row["task"]: Ref(row["connection_id"], row["model"]) for row in rows if row["task"] in TASKS}
 
 
+class Rules(NamedTuple):
+    """What is chosen and allowed for a caller."""
+
+    mine: Mapping[Task, Ref]
+    everyones: Mapping[Task, Ref]
+    allowed: tuple[str, ...] | None
+    """The models that may be used, as `provider:name` or `provider:*`; None if all may."""
+    connected: bool
+    """Whether there are connections that the caller may use."""
+
+
+def read_rules(connection: Connection, caller: str | None) -> Rules:
+    """All of this with one statement, because every run asks for it twice."""
+    choices: dict[str, dict[Task, Ref]] = {caller or EVERYONE: {}, EVERYONE: {}}
+    allowed, connected = None, False
+    for kind, owner, name, connection_id, value in connection.execute(_RULES, {"caller": caller or EVERYONE, "rule": _ALLOWED}):
+        match kind:
+            case "choice" if name in TASKS:
+                choices[owner][name] = Ref(connection_id, value)
+            case "rule":
+                allowed = tuple(orjson.loads(value))
+            case "connection":
+                connected = True
+    return Rules(choices[caller] if caller else {}, choices[EVERYONE], allowed, connected)
+
+
 def put_choices(connection: Connection, owner: str, choices: Mapping[Task, Ref | None]) -> None:
     """Change some choices; None removes one."""
     for task, ref in choices.items():
@@ -139,12 +171,6 @@ def put_choices(connection: Connection, owner: str, choices: Mapping[Task, Ref |
                 "INSERT INTO model_choices (owner, task, connection_id, model) VALUES (?, ?, ?, ?)",
                 (owner, task, ref.connection, ref.model),
             )
-
-
-def read_allowed(connection: Connection) -> tuple[str, ...] | None:
-    """The models that may be used, as `provider:name` or `provider:*`; None if all may."""
-    row = connection.execute("SELECT value FROM model_rules WHERE name = ?", (_ALLOWED,)).fetchone()
-    return tuple(orjson.loads(row["value"])) if row else None
 
 
 def put_allowed(connection: Connection, allowed: Sequence[str] | None) -> None:

@@ -27,8 +27,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from stepwell.database.types import Lease
 from stepwell.errors import StorageUnavailableError
 from stepwell.sql import Connection, Dialect
 
@@ -56,9 +57,22 @@ class OrderedWork(Generic[T]):
     guarded: bool = False
     """The work concerns one thread and changes that thread's row first. A concurrent change to the thread then conflicts on that row, so
     the database need not track everything that was read."""
+    thread_id: str | None = None
+    """The thread, if the work reads and changes only what belongs to it."""
+    joint: Joint | None = None
+    """How to do this together with the same work of other runs."""
 
     def __call__(self, connection: Connection) -> T:
         return self.work(connection)
+
+
+class Joint(NamedTuple):
+    """A part of work that is done for many runs at once. It only adds rows."""
+
+    lease: Lease
+    part: Any
+    store_all: Callable[[Connection, Sequence[Any]], None]
+    """Takes parts of several leases that hold, in the order in which they were submitted."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +112,14 @@ class Job(Generic[T]):
     @property
     def guarded(self) -> bool:
         return isinstance(self.work, OrderedWork) and self.work.guarded
+
+    @property
+    def thread_id(self) -> str | None:
+        return self.work.thread_id if isinstance(self.work, OrderedWork) else None
+
+    @property
+    def joint(self) -> Joint | None:
+        return self.work.joint if isinstance(self.work, OrderedWork) else None
 
 
 class JobQueue(SimpleQueue["Job[Any] | None"]):

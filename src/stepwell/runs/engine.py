@@ -407,10 +407,8 @@ class Engine:
 
     async def result(self, owner: str | None, thread_id: str, run_id: str) -> bytes:
         """Wait for a run and return its final values as JSON; `{"__error__": ...}` if it failed."""
-        run = await self._persistence.records.get_run(owner, thread_id, run_id)
-        if not run.finished:
-            await self._persistence.queue.finished(run_id)
-            run = await self._persistence.records.get_run(owner, thread_id, run_id)
+        records = self._persistence.records
+        run = await self._persistence.queue.ended(run_id, lambda: records.get_run(owner, thread_id, run_id))
         if run.resumes:
             with suppress(StorageUnavailableError):
                 await self._persistence.queue.note_shown(thread_id, asked_by=run_id)

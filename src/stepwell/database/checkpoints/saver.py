@@ -36,7 +36,7 @@ from stepwell.database.checkpoints.history import DatabaseHistory
 from stepwell.database.checkpoints.places import CheckpointPlace, Pages, config_of, listing_of, place_of
 from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.database import SqlDatabase, Work
-from stepwell.database.fence import fenced
+from stepwell.database.fence import fenced, fenced_part
 from stepwell.database.sent_messages import take
 from stepwell.database.steering import SqlSteering
 from stepwell.database.types import Lease
@@ -208,7 +208,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
         type_, blob = self.serde.dumps_typed(checkpoint)
         made_at = self._clock.now().timestamp()
         row = (thread_id, namespace, checkpoint["id"], parent_id, lease.run_id, type_, blob, facts, made_at)
-        return fenced(lease, lambda connection: sql.put(connection, row))
+        return fenced_part(lease, sql.StoredStep(row), sql.put_all)
 
     def _putting_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -220,10 +220,10 @@ class SqlSaver(BaseCheckpointSaver[int]):
         kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
         taken = self._steering.among(writes) if self._steering is not None else ()
         if not taken:
-            return fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))
+            return fenced_part(lease, sql.StoredStep(None, kept, renewed), sql.put_all)
 
         def work(connection: Connection) -> None:
-            sql.put_writes(connection, kept, renewed)
+            sql.put_all(connection, [sql.StoredStep(None, kept, renewed)])
             take(connection, lease.thread_id, taken)
 
         return fenced(lease, work)

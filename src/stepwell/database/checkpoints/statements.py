@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from stepwell.errors import InvalidRequestError
-from stepwell.sql import Connection, Dialect, Row
+from stepwell.sql import Connection, Dialect, Row, insert_rows
 
 _MAX_KEYS = 100
 _COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
@@ -34,14 +34,10 @@ _NEWER_WRITE = """
 ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO UPDATE SET task_path = excluded.task_path,
   channel = excluded.channel, run_id = excluded.run_id, type = excluded.type, value = excluded.value
 """
-_PUT = f"""
-INSERT INTO checkpoints
-  (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, run_id, type, checkpoint, metadata, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-{_NEWER_CHECKPOINT}
-"""  # noqa: S608  fixed text
+_INTO_CHECKPOINTS = """
+checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, run_id, type, checkpoint, metadata, created_at)
+"""
 _WRITE_COLUMNS = "(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value)"
-_KEEP_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608  fixed text
 _RENEW_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?){_NEWER_WRITE}"  # noqa: S608  fixed text
 # Only when the run replaces the row for the first time: later, the row holds what the run itself wrote, not what was there before.
 _KEEP_REPLACED = """
@@ -133,14 +129,21 @@ def page(connection: Connection, listing: CheckpointListing, after: CheckpointRo
     return [_with_writes(connection, row) for row in rows]
 
 
-def put(connection: Connection, row: Sequence[Any]) -> None:
-    connection.execute(_PUT, row)
+class StoredStep(NamedTuple):
+    """Rows of a run: a checkpoint, or a task's writes."""
+
+    checkpoint: Sequence[Any] | None = None
+    kept: Sequence[Sequence[Any]] = ()
+    """Writes that keep their first value."""
+    renewed: Sequence[Sequence[Any]] = ()
+    """A task's error, interrupt and answer, which are replaced by newer ones."""
 
 
-def put_writes(connection: Connection, kept: Sequence[Sequence[Any]], renewed: Sequence[Sequence[Any]]) -> None:
-    """A task's writes keep their first value; its error, interrupt and answer are replaced by newer ones."""
-    if kept:
-        connection.executemany(_KEEP_WRITE, kept)
+def put_all(connection: Connection, steps: Sequence[StoredStep]) -> None:
+    checkpoints = {tuple(step.checkpoint[:3]): step.checkpoint for step in steps if step.checkpoint is not None}
+    insert_rows(connection, _INTO_CHECKPOINTS, list(checkpoints.values()), _NEWER_CHECKPOINT)
+    insert_rows(connection, f"writes {_WRITE_COLUMNS}", [row for step in steps for row in step.kept], "ON CONFLICT DO NOTHING")
+    renewed = [row for step in steps for row in step.renewed]
     if renewed:
         connection.executemany(_KEEP_REPLACED, map(_replacing, renewed))
         connection.executemany(_RENEW_WRITE, renewed)

@@ -6,14 +6,14 @@ one after the other, keep a `DocumentReader`, which continues from the document 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from stepwell.database.documents.book import Texts, apply, join
 from stepwell.database.types import Document, StoredDocument
 from stepwell.errors import StorageUnavailableError
-from stepwell.sql import Connection
+from stepwell.sql import Change, Connection, insertions
 
-_INSERT = "INSERT INTO documents (thread_id, number, base, changes) VALUES (?, ?, ?, ?)"
+_COLUMNS = "documents (thread_id, number, base, changes)"
 _CHAIN = """
 WITH RECURSIVE chain(number, base) AS (
   SELECT number, base FROM documents WHERE thread_id = :thread AND number = :number
@@ -39,22 +39,23 @@ _NONE = -1
 _MAX_TEMPLATES = 32
 
 
-def insert_documents(connection: Connection, documents: Iterable[tuple[str, Document]]) -> None:
-    """Insert (thread, document) pairs; documents without changes are already stored."""
+def document_insertions(documents: Iterable[tuple[str, Document]]) -> Iterator[Change]:
+    """The statements that store (thread, document) pairs; documents without changes are already stored."""
     rows = [(thread_id, new.number, new.base, new.changes) for thread_id, new in documents if new.changes is not None]
-    if rows:
-        connection.executemany(_INSERT, rows)
+    return insertions(_COLUMNS, rows)
 
 
-def newest_number(connection: Connection, thread_id: str) -> int:
-    """The number from which new documents continue. It is never below that of the thread's newest event, so that a deleted document's
-    number isn't reused while a reader still refers to it."""
-    newest = connection.execute(
+def standing_numbers(connection: Connection, thread_id: str) -> tuple[int, int | None]:
+    """The number from which new documents continue, and that of the document that holds the thread's current values, if there is one. The
+    first is never below that of the thread's newest event, so that a deleted document's number isn't reused while a reader still refers to
+    it."""
+    row = connection.execute(
         "SELECT max(COALESCE((SELECT MAX(number) FROM documents WHERE thread_id = :thread), 0),"
-        " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0))",
+        " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0)) AS newest,"
+        " (SELECT document FROM thread_values WHERE thread_id = :thread) AS document",
         {"thread": thread_id},
     ).fetchone()
-    return int(newest[0])
+    return int(row["newest"]), row["document"]
 
 
 def read_fields(connection: Connection, thread_id: str, number: int) -> Texts:

@@ -23,6 +23,7 @@ import orjson
 from stepwell.database import fence
 from stepwell.database.database import SqlDatabase
 from stepwell.database.events.rows import insert_rows, number_events
+from stepwell.database.fence import Holder, holder_of
 from stepwell.database.types import Lease, NewEvent, RunEvent
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.sql import Connection
@@ -134,15 +135,11 @@ def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Resul
     return results
 
 
-_Holder = tuple[str, int, str, str]
-"""Thread, fence, run and worker of a lease. At most one per thread is valid."""
-
-
-def _raise_counters(connection: Connection, batch: Sequence[_Append]) -> dict[_Holder, int]:
+def _raise_counters(connection: Connection, batch: Sequence[_Append]) -> dict[Holder, int]:
     """Reserve numbers for the events of all valid leases, and return each lease's first number."""
-    counts: Counter[_Holder] = Counter()
+    counts: Counter[Holder] = Counter()
     for append in batch:
-        counts[_holder(append.lease)] += len(append.events)
+        counts[holder_of(append.lease)] += len(append.events)
     wanted = orjson.dumps([(*holder, count) for holder, count in counts.items()]).decode()
     if connection.dialect.name == "postgres":
         counted = connection.execute(_LOOK_AND_COUNT, (wanted,)).fetchone()[0]
@@ -153,13 +150,9 @@ def _raise_counters(connection: Connection, batch: Sequence[_Append]) -> dict[_H
     return {holder: last_seq - counts[holder] + 1 for holder, last_seq in standing.items()}
 
 
-def _holder(lease: Lease) -> _Holder:
-    return lease.thread_id, lease.fence, lease.run_id, lease.worker
-
-
-def _number(append: _Append, first: dict[_Holder, int]) -> list[RunEvent] | LeaseLostError:
+def _number(append: _Append, first: dict[Holder, int]) -> list[RunEvent] | LeaseLostError:
     """The events with their numbers, or why they are refused. Later appends under the same lease continue from the last number."""
-    lease, holder = append.lease, _holder(append.lease)
+    lease, holder = append.lease, holder_of(append.lease)
     if holder not in first:
         return fence.lease_lost_error(lease)
     start = first[holder]

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Sequence
 from stepwell.clock import Clock
 from stepwell.database.database import SqlDatabase
 from stepwell.database.documents.book import DocumentBook, Texts
-from stepwell.database.documents.rows import forget_unneeded, newest_number, read_fields
+from stepwell.database.documents.rows import forget_unneeded, read_fields, standing_numbers
 from stepwell.database.events.appending import Appends, HandOver
 from stepwell.database.events.followers import Followers
 from stepwell.database.events.reading import BEGINNING, LARGEST_SEQ, Reader, events_after, last_seq
@@ -142,7 +142,5 @@ class EventLog:
 
 def _standing_documents(connection: Connection, thread_id: str) -> tuple[int, tuple[int, Texts] | None]:
     """The newest number, and the document that holds the thread's current values, if there is one."""
-    row = connection.execute("SELECT document FROM thread_values WHERE thread_id = ?", (thread_id,)).fetchone()
-    number = row and row["document"]
-    values = None if number is None else (number, read_fields(connection, thread_id, number))
-    return newest_number(connection, thread_id), values
+    newest, number = standing_numbers(connection, thread_id)
+    return newest, None if number is None else (number, read_fields(connection, thread_id, number))

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stepwell.database.documents.rows import insert_documents, row_data
+from stepwell.database.documents.rows import document_insertions, row_data
 from stepwell.database.types import NewEvent, RunEvent, StoredDocument
 from stepwell.errors import NotFoundError
-from stepwell.sql import Connection
+from stepwell.sql import Change, Connection, insertions
 
-_INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, document, created_at) VALUES "
-_ROW = "(?, ?, ?, ?, ?, ?, ?)"
-_SIZES = (64, 16, 4, 1)
+_COLUMNS = "events (thread_id, seq, run_id, event, data, document, created_at)"
+EventRow = tuple[RunEvent, StoredDocument | None, float]
+"""A numbered event, the form in which it is stored, and its time."""
 
 
 def insert_events(
@@ -39,21 +39,16 @@ def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first
     ]
 
 
-def insert_rows(connection: Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
-    """Insert numbered events, each with the form in which it is stored and its time. A statement inserts many rows, for the reason given in
-    `appending`."""
-    insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
-    for start, count in _portions(len(rows)):
-        values: list[object] = []
-        for event, stored, now in rows[start : start + count]:
-            values += (event.thread_id, event.seq, event.run_id, event.event, *row_data(event.data, stored), now)
-        connection.execute(_INSERT + ", ".join([_ROW] * count), values)
+def insert_rows(connection: Connection, rows: Sequence[EventRow]) -> None:
+    """Insert numbered events with few statements, for the reason given in `appending`."""
+    for sql, values in event_insertions(rows):
+        connection.execute(sql, values)
 
 
-def _portions(count: int) -> Iterator[tuple[int, int]]:
-    """Start and size of each portion. Uses few different sizes, so that their statements stay prepared."""
-    start = 0
-    for size in _SIZES:
-        while count - start >= size:
-            yield start, size
-            start += size
+def event_insertions(rows: Sequence[EventRow]) -> Iterator[Change]:
+    yield from document_insertions((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None)
+    stored_rows = [
+        (event.thread_id, event.seq, event.run_id, event.event, *row_data(event.data, stored), now)
+        for event, stored, now in rows
+    ]
+    yield from insertions(_COLUMNS, stored_rows)

@@ -18,7 +18,7 @@ from psycopg.abc import Buffer
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 
-from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
+from stepwell.sql import POSTGRES, Change, Cursor, Dialect, Parameters
 
 RawConnection = psycopg.Connection[Any]
 
@@ -161,6 +161,11 @@ class PostgresConnection:
             found = [self.execute(sql, parameters) for sql, parameters in statements[:-1]]
         return [*found, self.execute(*statements[-1])]
 
+    def change_all(self, statements: Sequence[Change], /) -> None:
+        if statements:
+            self._begin_now()
+            self.execute(_as_one(tuple(sql for sql, _ in statements)), [value for _, values in statements for value in values])
+
     def executemany(self, sql: str, parameters: Any, /) -> Cursor:
         self._begin_now()
         rows, changed = list(parameters), 0
@@ -201,6 +206,12 @@ class PostgresConnection:
 
     def _cursor(self) -> psycopg.Cursor[Any]:
         return self.raw.cursor(binary=True, row_factory=_rows)
+
+
+@lru_cache(maxsize=500)
+def _as_one(statements: tuple[str, ...]) -> str:
+    *others, last = statements
+    return f"WITH {', '.join(f'c{place} AS ({sql})' for place, sql in enumerate(others))} {last}" if others else last
 
 
 @contextmanager

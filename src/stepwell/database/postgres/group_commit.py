@@ -31,6 +31,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
+from stepwell.database import fence
 from stepwell.database.database import BrokenLanes, Job, unavailable
 from stepwell.database.postgres.connection import PostgresConnection
 from stepwell.database.postgres.in_use import HeldAloneError
@@ -217,10 +218,7 @@ class GroupCommit:
         """Run all pieces without savepoints, which cost two round trips each, since pieces rarely fail. Returns whether there is something
         to commit."""
         try:
-            for job in group:
-                if not self._lanes.refuse(job):
-                    job.result = job.work(connection)
-                    self._answered()
+            self._run_in_turn(connection, [job for job in group if not self._lanes.refuse(job)])
         except BaseException as error:
             if is_lost(error):
                 raise
@@ -230,6 +228,37 @@ class GroupCommit:
             connection.control("ROLLBACK")
             return False
         return True
+
+    def _run_in_turn(self, connection: PostgresConnection, jobs: Sequence[Job[Any]]) -> None:
+        """Run the jobs in order, except that those with joint work wait for each other, until something concerns the thread of one of
+        them."""
+        waiting: list[Job[Any]] = []
+        for job in jobs:
+            if job.joint is not None:
+                waiting.append(job)
+                continue
+            if job.thread_id is None or any(each.thread_id == job.thread_id for each in waiting):
+                self._run_jointly(connection, waiting)
+                waiting = []
+            job.result = job.work(connection)
+            self._answered()
+        self._run_jointly(connection, waiting)
+
+    def _run_jointly(self, connection: PostgresConnection, jobs: Sequence[Job[Any]]) -> None:
+        """Check the leases of all jobs at once, then store what each function stores for those that hold."""
+        joint = [(job, job.joint) for job in jobs if job.joint is not None]
+        if not joint:
+            return
+        holding = fence.holding(connection, (each.lease for _, each in joint))
+        parts: dict[Callable[..., None], list[Any]] = {}
+        for job, each in joint:
+            if fence.holder_of(each.lease) in holding:
+                parts.setdefault(each.store_all, []).append(each.part)
+            else:
+                job.error = fence.lease_lost_error(each.lease)
+        for store_all, those in parts.items():
+            store_all(connection, those)
+        self._answered()
 
     def _run_carefully(self, connection: PostgresConnection, job: Job[Any]) -> None:
         if self._lanes.refuse(job):

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from stepwell.database import sent_messages
 from stepwell.database.access import EVERYTHING, owned_by
 from stepwell.database.queue.branching import is_elsewhere, settle_checkpoint
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
-from stepwell.database.records.erasing import refuse_if_erasing
+from stepwell.database.records.erasing import erasing_error
 from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
-from stepwell.database.types import STEER, CancelAction, Json, Run, RunRequest
+from stepwell.database.types import STEER, CancelAction, Json, Run, RunRequest, ThreadStatus
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
-from stepwell.sql import Connection, Row
+from stepwell.sql import Change, Connection, Row
 
 _UNLISTED = 2
 """`threads.temporary` of a background task's thread: it is not listed, but stays."""
@@ -25,12 +25,12 @@ _UNLISTED = 2
 
 def admit(connection: Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
     """Admit a run. Also returns the runs that must be stopped for it (they are marked, not stopped yet)."""
-    admission = _find_or_make_thread(connection, admission, now)
+    admission, thread = _find_thread(connection, admission)
     inflight = _inflight(connection, admission.run.thread_id, now) if _looks_around(admission) else []
     run = settle_checkpoint(connection, admission.run, [row["run_id"] for row in inflight])
     admission = replace(admission, run=run)
     if admission.answers is not None:
-        return _admit_answers(connection, admission, inflight, now), []
+        return _admit_answers(connection, admission, thread, inflight, now), []
     if run.multitask_strategy == STEER:
         if inflight and admission.steering:
             sent_messages.send(connection, None, run.thread_id, inflight[0]["run_id"], admission.steering, now)
@@ -38,40 +38,42 @@ def admit(connection: Connection, admission: Admission, now: float) -> tuple[Adm
         run = replace(run, multitask_strategy="enqueue")
     _require_room(connection, admission)
     to_stop = _apply_strategy(run, inflight)
-    _insert(connection, admission, run, now)
+    _insert(connection, admission, thread, run, now)
     return Admitted(run), to_stop
 
 
-def _find_or_make_thread(connection: Connection, admission: Admission, now: float) -> Admission:
-    """Returns the admission, with the task that its thread belongs to, if it is the thread of a background task."""
+class _Found(NamedTuple):
+    """The thread of a run that comes in, as it was before."""
+
+    metadata: Mapping[str, Any]
+    status: ThreadStatus
+    held_messages: int
+    is_new: bool = False
+    """The thread is to be made together with the run."""
+
+
+def _find_thread(connection: Connection, admission: Admission) -> tuple[Admission, _Found]:
+    """Returns the admission, with the task that its thread belongs to, if it is the thread of a background task; and the thread."""
     run = admission.run
     mine = EVERYTHING if admission.trusted else owned_by(connection.dialect, admission.caller or run.owner, "t")
     row = connection.execute(
-        f"SELECT CASE WHEN {mine.sql} THEN 1 ELSE 0 END AS mine, b.task"  # noqa: S608 - clauses of ours
-        " FROM threads AS t LEFT JOIN background_tasks AS b ON b.task_id = t.thread_id WHERE t.thread_id = ?",
+        f"SELECT CASE WHEN {mine.sql} THEN 1 ELSE 0 END AS mine, b.task, t.metadata, t.status, t.held_messages,"  # noqa: S608 - clauses of ours
+        " t.thread_id, e.thread_id AS erasing FROM (SELECT CAST(? AS TEXT) AS thread_id) AS wanted"
+        " LEFT JOIN threads AS t ON t.thread_id = wanted.thread_id LEFT JOIN background_tasks AS b ON b.task_id = wanted.thread_id"
+        " LEFT JOIN erasing AS e ON e.thread_id = wanted.thread_id",
         (*mine.bound, run.thread_id),
     ).fetchone()
-    if row is not None and row["mine"]:
-        return admission if row["task"] is None else _as_task(admission, loads(row["task"]))
-    if row is not None or not admission.create_thread:
+    if row["thread_id"] is not None and row["mine"]:
+        found = _Found(loads(row["metadata"]), row["status"], row["held_messages"])
+        return (admission if row["task"] is None else _as_task(admission, loads(row["task"]))), found
+    if row["thread_id"] is not None or not admission.create_thread:
         taken = "Choose another id for a thread of your own."
         raise NotFoundError(
             "thread", run.thread_id, taken if admission.create_thread else 'Create it first, or send "if_not_exists": "create".'
         )
-    refuse_if_erasing(connection, run.thread_id)
-    connection.execute(
-        "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary)"
-        " VALUES (?, ?, 'idle', ?, '{}', ?, ?, ?)",
-        (
-            run.thread_id,
-            run.owner,
-            dumps(run.metadata),
-            now,
-            now,
-            _UNLISTED if run.request.background else admission.temporary_thread,
-        ),
-    )
-    return admission
+    if row["erasing"] is not None:
+        raise erasing_error(run.thread_id)
+    return admission, _Found(run.metadata, "idle", 0, is_new=True)
 
 
 def _as_task(admission: Admission, task: Json) -> Admission:
@@ -117,7 +119,7 @@ def _inflight(connection: Connection, thread_id: str, now: float) -> list[Row]:
     return rows.fetchall()
 
 
-def _admit_answers(connection: Connection, admission: Admission, inflight: list[Row], now: float) -> Admitted:
+def _admit_answers(connection: Connection, admission: Admission, thread: _Found, inflight: list[Row], now: float) -> Admitted:
     """Answers wait for the current run, whatever the strategy for concurrent runs, and answers that wait at the same time become one
     run."""
     run = admission.run
@@ -143,7 +145,7 @@ def _admit_answers(connection: Connection, admission: Admission, inflight: list[
         return Admitted(_add_answers(connection, waiting, taken.answers, now))
     _require_room(connection, admission)
     resuming = replace(run, request=replace(run.request, resume=taken.answers), resumes=taken.asked_by)
-    _insert(connection, admission, resuming, now)
+    _insert(connection, admission, thread, resuming, now)
     return Admitted(resuming)
 
 
@@ -194,11 +196,11 @@ def _require_share(connection: Connection, admission: Admission) -> None:
         )
 
 
-def _insert(connection: Connection, admission: Admission, run: Run, now: float) -> None:
+def _insert(connection: Connection, admission: Admission, thread: _Found, run: Run, now: float) -> None:
     # A run without a scheduled time gets the earliest possible due time, so that a clock that is set back can't delay it or let a later run
     # overtake it.
     due_at = to_time(run.due_at) if run.due_at else 0.0
-    connection.execute(
+    new_run = (
         "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, later,"
         " resumes, created_at, updated_at, tenant) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -217,25 +219,29 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
             admission.tenant,
         ),
     )
-    row = connection.execute(
-        "SELECT metadata, status, held_messages FROM threads WHERE thread_id = ?", (run.thread_id,)
-    ).fetchone()
-    connection.execute(
-        "UPDATE threads SET metadata = ?, status = ?, updated_at = ?, tenant = ? WHERE thread_id = ?",
-        (
-            dumps({**_title(admission), **loads(row["metadata"]), **(admission.thread_metadata or {})}),
-            "busy" if due_at <= now else row["status"],
-            now,
-            admission.tenant,
-            run.thread_id,
-        ),
-    )
+    metadata = dumps({**_title(admission), **thread.metadata, **(admission.thread_metadata or {})})
+    status = "busy" if due_at <= now else thread.status
+    connection.change_all([_thread_change(admission, run, metadata, status, now, is_new=thread.is_new), new_run])
     if run.request.background:
         connection.execute(
             "UPDATE background_tasks SET run_id = ?, updated_at = ? WHERE task_id = ?", (run.run_id, now, run.thread_id)
         )
-    if row["held_messages"]:
+    if thread.held_messages:
         sent_messages.take_over(connection, run.thread_id, run.run_id)
+
+
+def _thread_change(admission: Admission, run: Run, metadata: str, status: ThreadStatus, now: float, *, is_new: bool) -> Change:
+    if not is_new:
+        return (
+            "UPDATE threads SET metadata = ?, status = ?, updated_at = ?, tenant = ? WHERE thread_id = ?",
+            (metadata, status, now, admission.tenant, run.thread_id),
+        )
+    temporary = _UNLISTED if run.request.background else admission.temporary_thread
+    return (
+        "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary, tenant)"
+        " VALUES (?, ?, ?, ?, '{}', ?, ?, ?, ?)",
+        (run.thread_id, run.owner, status, metadata, now, now, temporary, admission.tenant),
+    )
 
 
 def _title(admission: Admission) -> dict[str, str]:

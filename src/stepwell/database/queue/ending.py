@@ -3,25 +3,38 @@ functions of a connection."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from stepwell.database import effect_journal, sent_messages
+from stepwell.database import effect_journal, fence, sent_messages
 from stepwell.database.checkpoints import statements
-from stepwell.database.documents.rows import forget_unneeded
-from stepwell.database.events.rows import insert_events
+from stepwell.database.documents.rows import document_insertions, forget_unneeded
+from stepwell.database.events.rows import event_insertions, insert_events, number_events
 from stepwell.database.queue.background import go_back, hand_on, hold_wakes, wake_parent
 from stepwell.database.queue.suspects import Crash
 from stepwell.database.queue.types import HELD_UP_S
 from stepwell.database.records import interrupts
-from stepwell.database.records.steps import keep_steps
-from stepwell.database.records.thread_state import keep_text, keep_values, read_values
+from stepwell.database.records.steps import step_insertions
+from stepwell.database.records.thread_state import read_values, text_columns, value_changes
 from stepwell.database.records.usage import keep_usage
 from stepwell.database.rows import dumps, from_time, interrupts_to_text, loads, request_to_text, run_from_row
-from stepwell.database.types import CancelAction, Document, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
+from stepwell.database.types import (
+    CancelAction,
+    Document,
+    Json,
+    Lease,
+    NewEvent,
+    PendingInterrupt,
+    Run,
+    RunEvent,
+    RunOutcome,
+    RunStatus,
+)
 from stepwell.database.webhooks import insert_webhook
-from stepwell.sql import Connection
+from stepwell.sql import Change, Connection, Row
 from stepwell.state import wire
 
+_WAITS = "o.status IN ('pending', 'running') AND o.status = 'pending' AND o.due_at <= ?"
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after the run's end, for readers that lag a little behind."""
 
@@ -31,10 +44,20 @@ def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEve
     return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
 
 
+# What a run finds when it ends: itself, the number of its thread's newest event and step, and whether there is more to look after.
+_STANDING = f"""
+r.*, t.last_seq AS last_seq, (SELECT MAX(s.number) FROM steps AS s WHERE s.thread_id = t.thread_id) AS newest_step,
+EXISTS (SELECT 1 FROM interrupts AS i WHERE i.thread_id = t.thread_id) AS has_asked,
+EXISTS (SELECT 1 FROM replaced_writes AS w WHERE w.thread_id = t.thread_id AND w.replaced_by = r.run_id) AS has_replaced,
+EXISTS (SELECT 1 FROM runs AS o WHERE o.thread_id = t.thread_id AND o.run_id <> r.run_id AND {_WAITS}) AS has_more
+"""  # noqa: S608 - fixed text
+
+
 def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> tuple[Run, list[RunEvent]]:
-    """End a run that was driven, and return its final record, or its last one if it was rolled back. The caller has checked that the lease
-    holds."""
-    run = _run(connection, lease.run_id)
+    """End a run that was driven, and return its final record, or its last one if it was rolled back. `LeaseLostError` if the lease is
+    lost."""
+    standing = fence.require_run(connection, lease, _STANDING, now)
+    run = run_from_row(standing)
     keep_usage(connection, lease, outcome.usage, now, run.request.counts_for)
     paused = outcome.status == "success" and outcome.thread_status == "interrupted"
     sent_messages.leave(connection, run, now, paused=paused)
@@ -44,9 +67,20 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
         return run, _tell_gone(connection, run, now)
     if outcome.nothing_ran:
         statements.delete_runs(connection, lease.thread_id, [lease.run_id])
-    keep_steps(connection, lease, outcome.steps)
-    _keep_thread(connection, lease, outcome, now)
-    return _end_run(connection, run, outcome.status, outcome.error, outcome.events, now, paused=paused, result=outcome.result)
+    elif standing["has_replaced"]:
+        statements.forget_replaced(connection, run.thread_id, run.run_id)
+    said = [*outcome.events, end_event(run.run_id, outcome.status, paused=paused)]
+    events = number_events(run.thread_id, run.run_id, said, standing["last_seq"] + 1)
+    connection.change_all(
+        [
+            *step_insertions(lease, outcome.steps, standing["newest_step"] or 0),
+            *_thread_changes(connection, lease, outcome, now, len(events), standing if not run.steered else None),
+            *_run_changes(run, outcome.status, outcome.error, outcome.result, now),
+            *event_insertions([(event, new.stored, now) for event, new in zip(events, said, strict=True)]),
+        ]
+    )
+    _tell_of_end(connection, run, outcome.status, outcome.error, now, paused=paused)
+    return _ended(run, outcome.status, outcome.error, now), events
 
 
 def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
@@ -64,7 +98,7 @@ def end_pending(connection: Connection, run_id: str, action: CancelAction, reaso
         forget_unneeded(connection, run.thread_id)
         return _tell_gone(connection, run, now)
     connection.execute("UPDATE runs SET cancel_action = ?, cancel_reason = ? WHERE run_id = ?", (action, reason, run_id))
-    _, events = _end_run(connection, run, "interrupted", None, (), now)
+    events = _end_run(connection, run, "interrupted", None, (), now)
     _free_thread(connection, run.thread_id, run_id, now, interrupted=run.attempt > 0)
     return events
 
@@ -84,7 +118,7 @@ def give_up(connection: Connection, run_id: str, crashes: Sequence[Crash], now: 
     }
     run = _run(connection, run_id)
     sent_messages.leave(connection, run, now)
-    _, events = _end_run(connection, run, "error", error, (NewEvent("error", wire.encode(error)),), now)
+    events = _end_run(connection, run, "error", error, (NewEvent("error", wire.encode(error)),), now)
     interrupts.abandon(connection, run)
     waiting = interrupts_to_text(interrupts.open_interrupts(connection, run.thread_id))
     connection.execute(
@@ -113,32 +147,45 @@ def _run(connection: Connection, run_id: str) -> Run:
 
 
 def _end_run(
-    connection: Connection,
-    run: Run,
-    status: RunStatus,
-    error: Json | None,
-    events: Sequence[NewEvent],
-    now: float,
-    *,
-    paused: bool = False,
-    result: bytes | Document | None = None,
-) -> tuple[Run, list[RunEvent]]:
-    kept = (None, None) if result is None else keep_text(connection, run.thread_id, result)
-    row = connection.execute(
+    connection: Connection, run: Run, status: RunStatus, error: Json | None, events: Sequence[NewEvent], now: float
+) -> list[RunEvent]:
+    """End a run that nobody drives."""
+    connection.change_all([*_run_changes(run, status, error, None, now)])
+    statements.forget_replaced(connection, run.thread_id, run.run_id)
+    _tell_of_end(connection, run, status, error, now)
+    return insert_events(connection, run.thread_id, run.run_id, [*events, end_event(run.run_id, status)], now)
+
+
+def _run_changes(
+    run: Run, status: RunStatus, error: Json | None, result: bytes | Document | None, now: float
+) -> Iterator[Change]:
+    if isinstance(result, Document):
+        yield from document_insertions([(run.thread_id, result)])
+    yield (
         "UPDATE runs SET status = ?, error = ?, request = ?, result = ?, result_document = ?, updated_at = ?, finished_at = ?"
-        " WHERE run_id = ? RETURNING *",
+        " WHERE run_id = ?",
         (
             status,
             None if error is None else dumps(error),
             # Secrets in the request were only needed to drive the run.
             request_to_text(run.request.without_secrets()),
-            *kept,
+            *text_columns(result),
             now,
             now,
             run.run_id,
         ),
-    ).fetchone()
-    statements.forget_replaced(connection, run.thread_id, run.run_id)
+    )
+
+
+def _ended(run: Run, status: RunStatus, error: Json | None, now: float) -> Run:
+    """The run as `_run_changes` stores it."""
+    return replace(run, status=status, error=error, request=run.request.without_secrets(), updated_at=from_time(now))
+
+
+def _tell_of_end(
+    connection: Connection, run: Run, status: RunStatus, error: Json | None, now: float, *, paused: bool = False
+) -> None:
+    """What follows from the end of a run for others: its webhook, its thread's end, its parent."""
     insert_webhook(connection, run, _webhook_body(connection, run, status, error, now))
     if run.request.keep_if_asked and paused:
         connection.execute("UPDATE threads SET temporary = 0 WHERE thread_id = ?", (run.thread_id,))
@@ -148,8 +195,6 @@ def _end_run(
         wake_parent(connection, run, status, error, now, paused=paused)
         if status == "interrupted":
             hand_on(connection, run)
-    end = end_event(run.run_id, status, paused=paused)
-    return run_from_row(row), insert_events(connection, run.thread_id, run.run_id, [*events, end], now)
 
 
 def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
@@ -170,27 +215,33 @@ def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Js
     return wire.encode(told)[:-1] + b',"values":' + (read_values(connection, run.thread_id) or b"null") + b"}"
 
 
-def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
-    keep_values(connection, lease.thread_id, outcome.values)
+def _thread_changes(
+    connection: Connection, lease: Lease, outcome: RunOutcome, now: float, events: int, standing: Row | None
+) -> Iterator[Change]:
+    """How the thread changes at the end of its run, with so many more events. `standing` is what was found before, if that still holds."""
     if outcome.titles:
         _change_title(connection, lease.thread_id, outcome.titles)
-    succeeded = outcome.status == "success"
-    interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
-    waiting = interrupts.open_interrupts(connection, lease.thread_id)
-    more = _has_more(connection, lease.thread_id, lease.run_id, now)
+    waiting: list[PendingInterrupt] = []
+    if standing is None or standing["has_asked"] or outcome.interrupts:
+        succeeded = outcome.status == "success"
+        interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
+        waiting = interrupts.open_interrupts(connection, lease.thread_id)
+    more = _has_more(connection, lease.thread_id, lease.run_id, now) if standing is None else standing["has_more"]
     if more and waiting and hold_wakes(connection, lease.thread_id):
         more = _has_more(connection, lease.thread_id, lease.run_id, now)
     # A run that never began does not change what the thread waits for: the error belongs to the run alone.
     as_before = outcome.nothing_ran and bool(waiting)
-    connection.execute(
+    yield from value_changes(lease.thread_id, outcome.values)
+    yield (
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
-        " state_updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        " state_updated_at = ?, lease_holder = NULL, lease_run = NULL, last_seq = last_seq + ? WHERE thread_id = ?",
         (
             "busy" if more else "interrupted" if as_before else outcome.thread_status,
             interrupts_to_text(waiting),
             None if outcome.error is None or as_before else dumps(outcome.error),
             now,
             now,
+            events,
             lease.thread_id,
         ),
     )
@@ -225,8 +276,7 @@ def _free_thread(connection: Connection, thread_id: str, run_id: str, now: float
 
 def _has_more(connection: Connection, thread_id: str, but: str, now: float) -> bool:
     row = connection.execute(
-        "SELECT 1 FROM runs WHERE thread_id = ? AND run_id <> ? AND status IN ('pending', 'running') AND status = 'pending'"
-        " AND due_at <= ?",
+        f"SELECT 1 FROM runs AS o WHERE thread_id = ? AND run_id <> ? AND {_WAITS}",  # noqa: S608 - fixed text
         (thread_id, but, now),
     ).fetchone()
     return row is not None
@@ -237,7 +287,7 @@ def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutco
     stopped run would."""
     keeps_steps = effect_journal.stands_behind(connection, run)
     if keeps_steps:
-        _keep_thread(connection, lease, outcome, now)
+        connection.change_all([*_thread_changes(connection, lease, outcome, now, 0, None)])
     _forget(connection, run, keeps_steps=keeps_steps)
     if not keeps_steps:
         _free_thread(connection, lease.thread_id, lease.run_id, now)

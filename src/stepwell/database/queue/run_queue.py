@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from random import random
@@ -329,10 +329,9 @@ class RunQueue:
         now = self._now()
 
         def work(connection: Connection) -> tuple[Run, list[RunEvent]]:
-            fence.require(connection, lease)
             return ending.finish(connection, lease, outcome, now)
 
-        run, events = await self._database.write(fence.guarded(work))
+        run, events = await self._database.write(fence.guarded(work, lease.thread_id))
         self._tell_ended(lease.thread_id, lease.run_id, events)
         self._changed.set()
         return run
@@ -421,24 +420,36 @@ class RunQueue:
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
         """Wait until a run has ended."""
+
+        async def look() -> str | None:
+            return await self._database.read(Separate(lambda connection: _status(connection, run_id)))
+
+        try:
+            status = await self._look_until(run_id, look, lambda status: status is None or status in FINISHED, timeout_s)
+        except TimeoutError:
+            return "timeout"
+        return "gone" if status is None else "finished"
+
+    async def ended(self, run_id: str, read: Callable[[], Awaitable[Run]]) -> Run:
+        """Wait until a run has ended, and return it as it is read then."""
+        return await self._look_until(run_id, read, lambda run: run.finished)
+
+    async def _look_until(
+        self, run_id: str, look: Callable[[], Awaitable[T]], is_over: Callable[[T], bool], timeout_s: float | None = None
+    ) -> T:
+        """Look now, and whenever the run may have ended, until it is over."""
         ended = asyncio.Event()
         self._waiting.setdefault(run_id, set()).add(ended)
         try:
-            while True:
-                status = await self._database.read(Separate(lambda connection: _status(connection, run_id)))
-                if status is None:
-                    return "gone"
-                if status in FINISHED:
-                    return "finished"
+            while not is_over(found := await look()):
                 async with asyncio.timeout(timeout_s):
                     await ended.wait()
                 ended.clear()
-        except TimeoutError:
-            return "timeout"
         finally:
             self._waiting[run_id].discard(ended)
             if not self._waiting[run_id]:
                 del self._waiting[run_id]
+        return found
 
     # What other processes have done. Called in the queue's event loop.
 

@@ -74,7 +74,11 @@ def refuse_if_busy(connection: Connection, thread_id: str) -> None:
 def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
     """Refuse an id whose old thread still has rows: a new thread must not find them."""
     if connection.execute("SELECT 1 FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone():
-        raise ThreadBusyError(f"Thread '{thread_id}' is just being deleted. Try again in a moment, or choose another id.")
+        raise erasing_error(thread_id)
+
+
+def erasing_error(thread_id: str) -> ThreadBusyError:
+    return ThreadBusyError(f"Thread '{thread_id}' is just being deleted. Try again in a moment, or choose another id.")
 
 
 def begin_erasing(connection: Connection, thread_id: str) -> None:

@@ -94,6 +94,13 @@ class RunRecords(RecordsPart):
         return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
 
 
+_RESULT = """
+SELECT r.thread_id, r.result, r.result_document, e.data, e.document FROM runs AS r LEFT JOIN events AS e
+  ON r.result IS NULL AND r.result_document IS NULL AND e.run_id = r.run_id AND e.event = 'values'
+WHERE r.run_id = ? ORDER BY e.seq DESC LIMIT 1
+"""
+
+
 def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
     # A thread that is being erased counts as deleted, even while some of its runs remain.
     there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
@@ -107,14 +114,11 @@ def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str)
 
 def read_result(connection: Connection, run_id: str) -> bytes | None:
     """A run's result as JSON: the one stored with the run, or otherwise the last values among its events."""
-    run = connection.execute("SELECT thread_id, result, result_document FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-    if run is None or run["result"] is not None:
-        return run and bytes(run["result"])
-    if run["result_document"] is not None:
-        return read_text(connection, run["thread_id"], run["result_document"])
-    event = connection.execute(
-        "SELECT data, document FROM events WHERE run_id = ? AND event = 'values' ORDER BY seq DESC LIMIT 1", (run_id,)
-    ).fetchone()
-    if event is None or event["document"] is None:
-        return event and bytes(event["data"])
-    return DocumentReader(run["thread_id"]).event_text(connection, event["document"], event["data"])
+    found = connection.execute(_RESULT, (run_id,)).fetchone()
+    if found is None or found["result"] is not None:
+        return found and bytes(found["result"])
+    if found["result_document"] is not None:
+        return read_text(connection, found["thread_id"], found["result_document"])
+    if found["document"] is None:
+        return None if found["data"] is None else bytes(found["data"])
+    return DocumentReader(found["thread_id"]).event_text(connection, found["document"], found["data"])

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from stepwell.database.fence import fenced
+from stepwell.database.fence import fenced_part
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.searching import Clause, all_of
 from stepwell.database.records.threads import owned_thread
 from stepwell.database.records.types import ThreadUsage
-from stepwell.database.rows import from_time, to_time
+from stepwell.database.rows import dumps, from_time, to_time
 from stepwell.database.types import KeptStep, Lease, Step
-from stepwell.sql import Connection, Row
+from stepwell.sql import Change, Connection, Row, insert_rows, insertions
 
-_INSERT = (
-    "INSERT INTO steps (thread_id, number, run_id, kind, name, node, agent, namespace, call_id, started_at, seconds, status,"
-    " error, input_tokens, output_tokens, cost_usd) SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
-    " FROM steps WHERE thread_id = ?"
+_COLUMNS = (
+    "steps (thread_id, number, run_id, kind, name, node, agent, namespace, call_id, started_at, seconds, status, error,"
+    " input_tokens, output_tokens, cost_usd)"
 )
+_NEWEST = """
+SELECT thread_id, MAX(number) AS newest FROM steps WHERE thread_id IN (SELECT value FROM json_each(?)) GROUP BY thread_id
+"""
 # The usage of ended runs, and of the current run so far, according to its steps.
 _USED = """
 SELECT COALESCE(SUM(calls), 0) AS calls, COALESCE(SUM(input_tokens), 0) AS input, COALESCE(SUM(output_tokens), 0) AS output,
@@ -41,7 +44,7 @@ class StepRecords(RecordsPart):
 
     async def add_steps(self, lease: Lease, steps: Sequence[Step]) -> None:
         """Store steps that have ended, with their thread. Refused with `LeaseLostError` like any write."""
-        await self._database.write(fenced(lease, lambda connection: keep_steps(connection, lease, steps)))
+        await self._database.write(fenced_part(lease, (lease, steps), _keep_all))
 
     async def steps(
         self, owner: str | None, thread_id: str, *, run_id: str | None = None, after: int = 0, limit: int = 100
@@ -77,11 +80,21 @@ class StepRecords(RecordsPart):
         return await self._database.read(work)
 
 
-def keep_steps(connection: Connection, lease: Lease, steps: Sequence[Step]) -> None:
-    """Add steps after those already stored. The caller has checked that the lease still holds."""
-    if steps:
-        rows = [(lease.thread_id, lease.run_id, *_columns(step), lease.thread_id) for step in steps]
-        connection.executemany(_INSERT, rows)
+def step_insertions(lease: Lease, steps: Sequence[Step], newest: int) -> Iterator[Change]:
+    """The statements that add steps after the one with the number `newest`. The caller checks that the lease still holds."""
+    rows = [(lease.thread_id, number, lease.run_id, *_columns(step)) for number, step in enumerate(steps, newest + 1)]
+    return insertions(_COLUMNS, rows)
+
+
+def _keep_all(connection: Connection, parts: Sequence[tuple[Lease, Sequence[Step]]]) -> None:
+    threads = dumps(sorted({lease.thread_id for lease, _ in parts}))
+    newest = Counter({row["thread_id"]: row["newest"] for row in connection.execute(_NEWEST, (threads,))})
+    rows = []
+    for lease, steps in parts:
+        for step in steps:
+            newest[lease.thread_id] += 1
+            rows.append((lease.thread_id, newest[lease.thread_id], lease.run_id, *_columns(step)))
+    insert_rows(connection, _COLUMNS, rows)
 
 
 def _columns(step: Step) -> tuple[object, ...]:

@@ -17,16 +17,16 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from stepwell.database import fence
 from stepwell.database.checkpoints import statements
-from stepwell.database.documents.rows import insert_documents, read_text
+from stepwell.database.documents.rows import document_insertions, read_text
 from stepwell.database.marks import marks_of
 from stepwell.database.records.interrupts import open_interrupts, settle
 from stepwell.database.rows import interrupts_to_text, thread_from_row
 from stepwell.database.types import Document, Lease, PendingInterrupt, Thread, ThreadStatus
-from stepwell.sql import Connection, Row
+from stepwell.sql import Change, Connection, Row
 
 
 def save_thread_state(
@@ -60,23 +60,27 @@ def forget_unsaved(connection: Connection, held: Iterable[Row]) -> None:
 
 def keep_values(connection: Connection, thread_id: str, values: bytes | Document | None) -> None:
     """Store values. `None` leaves the existing ones."""
+    for sql, bound in value_changes(thread_id, values):
+        connection.execute(sql, bound)
+
+
+def value_changes(thread_id: str, values: bytes | Document | None) -> Iterator[Change]:
+    """The statements of `keep_values`."""
     if values is None:
         return
-    text, number = keep_text(connection, thread_id, values)
-    marks = values.marks if isinstance(values, Document) else marks_of(values)
-    connection.execute(
+    text, number = text_columns(values)
+    if isinstance(values, Document):
+        yield from document_insertions([(thread_id, values)])
+    yield (
         'INSERT INTO thread_values (thread_id, "values", document, marks) VALUES (?, ?, ?, ?)'
         ' ON CONFLICT (thread_id) DO UPDATE SET "values" = excluded."values", document = excluded.document, marks = excluded.marks',
-        (thread_id, text or b"", number, marks),
+        (thread_id, text or b"", number, values.marks if isinstance(values, Document) else marks_of(values)),
     )
 
 
-def keep_text(connection: Connection, thread_id: str, text: bytes | Document) -> tuple[bytes | None, int | None]:
-    """A text as two columns: the text itself, or the number of its document. The document is inserted into its own table."""
-    if not isinstance(text, Document):
-        return text, None
-    insert_documents(connection, [(thread_id, text)])
-    return None, text.number
+def text_columns(text: bytes | Document | None) -> tuple[bytes | None, int | None]:
+    """A text as two columns: the text itself, or the number of its document, which has its own table."""
+    return (None, text.number) if isinstance(text, Document) else (text, None)
 
 
 def read_values(connection: Connection, thread_id: str) -> bytes | None:
