@@ -32,6 +32,21 @@ def test_importing_loads_no_sdk_and_no_graph():
     assert run("-c", code).strip() == ""
 
 
+def test_a_server_loads_neither_agents_nor_clients_nor_checks_until_they_are_needed():
+    code = """
+import sys
+from stepwell.server.deferred_packages import defer_packages
+defer_packages()
+import stepwell.cli.compose
+from stepwell.products import installed_products, load_part
+for product in installed_products():
+    load_part(product, "service"), load_part(product, "routes"), load_part(product, "tables")
+heavy = "langchain.agents stepwell.middleware httpx langgraph_sdk.client langsmith.types.run openai anthropic numpy mcp pypdf"
+print(*[name for name in [*heavy.split(), "stepwell.research.audit.checks"] if name in sys.modules])
+"""
+    assert run("-c", code).strip() == ""
+
+
 def test_importing_writes_nothing(tmp_path: Path):
     run("-c", "import stepwell", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []

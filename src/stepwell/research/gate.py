@@ -8,10 +8,10 @@ from typing import Any
 
 from stepwell.database.persistence import Persistence
 from stepwell.database.types import Lease, Run
+from stepwell.research.audit.judged import Figures
 from stepwell.research.audit.vault import VAULT
 from stepwell.research.database_vault import SqlVault
 from stepwell.research.evidence.judged_by import JUDGES, FindFigures
-from stepwell.research.judges.figures import figures_in
 from stepwell.runs.gates import Attendance, Gate, SaidUntilStopped
 
 
@@ -31,10 +31,17 @@ class EvidenceGate(Gate):
     def __init__(self, persistence: Persistence, judges: FindFigures | None = None) -> None:
         """`judges`: the figures of judges, if they are not in this database."""
         self._persistence = persistence
-        self._judges = judges or figures_in(persistence.database)
+        self._judges = judges or self._find_figures
 
     def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance:
         return _WithEvidence(self.open_vault(run.thread_id, lease), self._judges)
+
+    async def _find_figures(self, model: str) -> Figures | None:
+        from stepwell.research.judges.figures import (
+            read_figures,  # imported on demand: a graph that judges has loaded the checks
+        )
+
+        return await self._persistence.database.read(lambda connection: read_figures(connection, model))
 
     def open_vault(self, thread_id: str, lease: Lease) -> SqlVault:
         """The evidence of a thread, for the run that holds the lease."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from stepwell.database.persistence import Persistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
-from stepwell.research.audit.apart import BundleChecker
 from stepwell.research.audit.signing import Signer, SigningKey
 from stepwell.research.gate import EvidenceGate
 from stepwell.research.graph.answers import ANSWERS
 from stepwell.server.parts import OpenProduct, Parts, ProductService, Services
 from stepwell.settings import Settings
 from stepwell.supervision import Supervisor
+
+if TYPE_CHECKING:
+    from stepwell.research.audit.apart import BundleChecker
 
 
 class Research(ProductService):
@@ -25,8 +29,13 @@ class Research(ProductService):
         self.gate = gate
         self.signer = signer
         """Signs bundles; without it they are unsigned."""
-        self.checker = BundleChecker()
+
+    @cached_property
+    def checker(self) -> BundleChecker:
         """Checks bundles, in processes with a time limit."""
+        from stepwell.research.audit.apart import BundleChecker  # a tenth of a server's start-up, and few servers check bundles
+
+        return BundleChecker()
 
 
 def research_of(services: Services) -> Research:

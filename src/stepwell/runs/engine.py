@@ -27,6 +27,7 @@ from stepwell.clock import Clock
 from stepwell.database.callers import Caller, stamped
 from stepwell.database.events.reading import BEGINNING
 from stepwell.database.persistence import Persistence
+from stepwell.database.queue.background import PERMISSION_MODE
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.records.types import Page
 from stepwell.database.sent_messages import SentMessage, input_of
@@ -50,8 +51,6 @@ from stepwell.errors import (
     StepwellError,
     StorageUnavailableError,
 )
-from stepwell.middleware.approvals import PERMISSION_MODE
-from stepwell.middleware.run_modes import mode_of
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.failures import describe_failure
@@ -334,6 +333,8 @@ class Engine:
         configurable = request.config.get("configurable") or {}
         if PERMISSION_MODE in configurable:
             if (await self._registry.run_modes(owner)).get(request.graph_id):
+                from stepwell.middleware.run_modes import mode_of  # a graph with modes has loaded it already
+
                 mode_of(configurable)
             return admission
         is_answer = admission.answers is not None

@@ -145,7 +145,8 @@ def create_app(
     app.state.switch_of = partial(switch_of, routers, http.disabled)
     install_auth(app, project)
     for router in routers:
-        app.include_router(without_disabled(router, http.disabled))
+        # Not `include_router`: it builds each route a second time, and matches each request twice.
+        app.router.routes += without_disabled(router, http.disabled).routes
     _check_routes(app)
     install_problems(app)
     install_openapi(app, project.auth_rules.openapi if project.auth_rules else {})

@@ -21,7 +21,8 @@ from tests.conftest import Effort
 from stepwell.errors import StepwellError
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import Entry
-from stepwell.research.audit.verify import Verification, verify_bundle
+from stepwell.research.audit.verification import Verification
+from stepwell.research.audit.verify import verify_bundle
 
 from .forging import Forgery, owner_of, take_apart
 

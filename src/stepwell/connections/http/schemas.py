@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, ConfigDict, Field, SecretStr
 
 from stepwell.connections.service import Change
 from stepwell.connections.tables import Ref, Task
 from stepwell.errors import InvalidRequestError
 from stepwell.models.probe import ProblemKind
 from stepwell.models.status import ModelStatus
-from stepwell.server.schemas.fields import Body
+from stepwell.server.schemas.fields import Body, WireModel
 from stepwell.settings import Secret
 
 
@@ -136,7 +136,7 @@ class NewAllowed(_Body):
     )
 
 
-class _Response(BaseModel):
+class _Response(WireModel):
     model_config = ConfigDict(extra="forbid")
 
 

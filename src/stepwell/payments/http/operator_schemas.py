@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.payments.http.wallet_schemas import FundingId
 from stepwell.payments.states import EntryKind, FundingState, OperationState, SessionState
-from stepwell.server.schemas.fields import Body
+from stepwell.server.schemas.fields import Body, WireModel
 
 
 class PayoutAsk(Body):
@@ -21,7 +21,7 @@ class PayoutAsk(Body):
     ] = None
 
 
-class SessionOfAll(BaseModel):
+class SessionOfAll(WireModel):
     """A payer's session. Amounts are in sats."""
 
     funding_id: str
@@ -42,7 +42,7 @@ class SessionOfAll(BaseModel):
     touched_at: datetime
 
 
-class FundedToken(BaseModel):
+class FundedToken(WireModel):
     """A token that was submitted for a session, by its hash."""
 
     fingerprint: str
@@ -52,7 +52,7 @@ class FundedToken(BaseModel):
     reason: str | None
 
 
-class RefundOfAll(BaseModel):
+class RefundOfAll(WireModel):
     """A payer's refund, without its token. `spent`: according to its mint."""
 
     refund_id: str
@@ -64,7 +64,7 @@ class RefundOfAll(BaseModel):
     made_at: datetime
 
 
-class StatementEntry(BaseModel):
+class StatementEntry(WireModel):
     """An entry of the ledger. `key` names its call or swap."""
 
     seq: int
@@ -83,7 +83,7 @@ class StatementResponse(SessionOfAll):
     next: int | None
 
 
-class DebtResponse(BaseModel):
+class DebtResponse(WireModel):
     """What payers could claim at one mint: counts and sats of sessions, tokens and refunds."""
 
     mint: str
@@ -96,7 +96,7 @@ class DebtResponse(BaseModel):
     total_sats: int
 
 
-class OwedResponse(BaseModel):
+class OwedResponse(WireModel):
     """What payers are owed, and the refunds not claimed yet."""
 
     total_sats: int
@@ -104,7 +104,7 @@ class OwedResponse(BaseModel):
     refunds: list[RefundOfAll]
 
 
-class OperationResponse(BaseModel):
+class OperationResponse(WireModel):
     """A swap at a mint."""
 
     operation_id: str
@@ -119,7 +119,7 @@ class OperationResponse(BaseModel):
     begun_at: datetime
 
 
-class AuditTotals(BaseModel):
+class AuditTotals(WireModel):
     """Totals over all sessions, in sats."""
 
     credits: int
@@ -132,7 +132,7 @@ class AuditTotals(BaseModel):
     paid_out: int
 
 
-class MintAuditResponse(BaseModel):
+class MintAuditResponse(WireModel):
     """The money at one mint. `spent_elsewhere_sats` is null if the mint could not be reached; `trouble` says why."""
 
     mint: str
@@ -142,7 +142,7 @@ class MintAuditResponse(BaseModel):
     trouble: str | None
 
 
-class AuditResponse(BaseModel):
+class AuditResponse(WireModel):
     """Whether all the money is accounted for."""
 
     adds_up: bool
@@ -151,7 +151,7 @@ class AuditResponse(BaseModel):
     mints: list[MintAuditResponse]
 
 
-class PayoutLine(BaseModel):
+class PayoutLine(WireModel):
     """Earnings that were paid out, without their token."""
 
     payout_id: str
@@ -168,14 +168,14 @@ class PayoutResponse(PayoutLine):
     left_sats: int
 
 
-class RecoveryResponse(BaseModel):
+class RecoveryResponse(WireModel):
     """How many swaps still wait for their mint, and how many have an unknown outcome."""
 
     waiting: int
     unknown: int
 
 
-class SweepResponse(BaseModel):
+class SweepResponse(WireModel):
     """What a sweep did: sessions refunded, reservations of lost calls released, refunds found to be claimed, and failures."""
 
     refunded: int

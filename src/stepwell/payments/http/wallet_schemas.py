@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.payments.states import EntryKind, SessionState
-from stepwell.server.schemas.fields import Body
+from stepwell.server.schemas.fields import Body, WireModel
 
 if TYPE_CHECKING:  # a server without the extra `payments` describes these routes too
     from stepwell.payments.ledger.ledger import Entry, Session
@@ -45,7 +45,7 @@ class RefundClaim(Body):
     refund_id: FundingId
 
 
-class ValuationResponse(BaseModel):
+class ValuationResponse(WireModel):
     """What a token is worth. `code` and `detail` say why it would not be accepted."""
 
     ok: bool
@@ -58,7 +58,7 @@ class ValuationResponse(BaseModel):
     detail: str | None = None
 
 
-class FundResponse(BaseModel):
+class FundResponse(WireModel):
     """The session that now has the token. Nothing is redeemed before the first call."""
 
     funding_id: str
@@ -66,7 +66,7 @@ class FundResponse(BaseModel):
     state: SessionState
 
 
-class BalanceResponse(BaseModel):
+class BalanceResponse(WireModel):
     """A session's balance. `funded` has been redeemed; `waiting` are tokens that have not been redeemed yet."""
 
     funding_id: str
@@ -87,7 +87,7 @@ class BalanceResponse(BaseModel):
     price: dict[str, Any]
 
 
-class RefundResponse(BaseModel):
+class RefundResponse(WireModel):
     """What is left of a session, ready to be claimed."""
 
     refund_id: str
@@ -95,25 +95,25 @@ class RefundResponse(BaseModel):
     state: SessionState
 
 
-class ClaimedRefund(BaseModel):
+class ClaimedRefund(WireModel):
     """The refund itself. Repeating the request returns the same token, until the mint reports it as spent."""
 
     token: str
     amount_sats: int
 
 
-class PricingResponse(BaseModel):
+class PricingResponse(WireModel):
     """What model calls cost, for which graphs, and which mints are accepted."""
 
     charged: bool = Field(description="False: this server is free")
     unit: str = "sat"
     price: dict[str, Any] | None = None
-    graphs: list[str] = []
-    mints: list[str] = []
+    graphs: list[str] = Field(default=[])
+    mints: list[str] = Field(default=[])
     deposit_sats: int | None = None
 
 
-class EntryResponse(BaseModel):
+class EntryResponse(WireModel):
     """An entry of the ledger. A `void` reverses a charge whose answer was lost."""
 
     seq: int

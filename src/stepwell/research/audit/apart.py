@@ -21,7 +21,8 @@ from typing import Any
 from stepwell.errors import MissingExtraError
 from stepwell.research.audit.signing import read_public_key
 from stepwell.research.audit.trail import Defect
-from stepwell.research.audit.verify import CheckedPart, Expected, Verification, read_head, verify_bundle
+from stepwell.research.audit.verification import CheckedPart, Verification
+from stepwell.research.audit.verify import Expected, read_head, verify_bundle
 from stepwell.settings import bare_environment
 
 ROUTE_S = 30.0

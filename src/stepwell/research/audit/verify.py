@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from stepwell.errors import BundleError, EvidenceError, MissingExtraError
 from stepwell.research.audit.bundle import BundleReader
@@ -42,11 +41,8 @@ from stepwell.research.audit.signing import read_public_key
 from stepwell.research.audit.story import check_story
 from stepwell.research.audit.trail import Defect
 from stepwell.research.audit.trail import head as head_of
+from stepwell.research.audit.verification import CheckedPart, Part, Verification
 
-Part = Literal[
-    "file", "bytes", "trail", "manifest", "signature", "head", "members", "quotes", "claims", "checks", "report", "story", "plans",
-    "requests", "origins", "strict",
-]  # fmt: skip
 UNSIGNED = "Nobody has signed it, so nothing shows who made it."
 NO_REPORT = "It has no report: what was researched had not ended when it was packed, or a program kept evidence alone."
 BY_AGENT = (
@@ -56,45 +52,6 @@ BY_AGENT = (
 UNCHECKED = "It is signed, and the signature could not be checked here: that needs pip install 'stepwell[research]'."
 _HEAD = re.compile(r"[0-9a-f]{16,64}")
 _SHORTEST_HEAD = 16
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedPart:
-    """One part of the check: how many things were checked, and what is wrong with them."""
-
-    part: Part
-    checked: int
-    problems: tuple[Defect, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The result of a check. `head` stands for the whole trail; the counts say how much there was to check."""
-
-    ok: bool
-    problems: tuple[Defect, ...] = ()
-    head: str = ""
-    sources: int = 0
-    quotes: int = 0
-    claims: int = 0
-    elsewhere: int = 0
-    """How many questions, plans and answers belong to other branches of the thread; the report does not rest on them."""
-    parts: tuple[CheckedPart, ...] = field(default=(), compare=False)
-    """The same problems, grouped by part of the check. Parts that the check did not reach are missing."""
-    form: str = field(default="", compare=False)
-    """The bundle's format."""
-    signed_by: str | None = field(default=None, compare=False)
-    """The public key that signed it; `None` without a valid signature."""
-    vouched: bool | None = field(default=None, compare=False)
-    """Whether that is the expected key; `None` if none was given."""
-    lacks: tuple[str, ...] = field(default=(), compare=False)
-    """What could not be checked because the bundle lacks it, as sentences."""
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    """What else a reader should know, as sentences; these are not problems."""
-    marked_today: tuple[Defect, ...] = field(default=(), compare=False)
-    """Claims that went through older checks and get another verdict today."""
-    judge: str = field(default="", compare=False)
-    """Which model judged the report, and how well it judges, as sentences; empty if none did."""
 
 
 @dataclass(frozen=True, slots=True)

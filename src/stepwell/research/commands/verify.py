@@ -9,7 +9,8 @@ from pathlib import Path
 
 from stepwell.errors import EvidenceError
 from stepwell.research.audit.limits import VERIFY_S
-from stepwell.research.audit.verify import Verification, verify_bundle
+from stepwell.research.audit.verification import Verification
+from stepwell.research.audit.verify import verify_bundle
 from stepwell.terminal.own_command import spell_command
 
 MOST_LINES = 50

@@ -23,7 +23,8 @@ from stepwell.research.audit.ledger import record_source
 from stepwell.research.audit.story import evidence_of, story_of
 from stepwell.research.audit.trail import Entry, NewEntry, head
 from stepwell.research.audit.vault import EvidenceVault
-from stepwell.research.audit.verify import Verification, verify_bundle
+from stepwell.research.audit.verification import Verification
+from stepwell.research.audit.verify import verify_bundle
 
 KEY = "origin"
 

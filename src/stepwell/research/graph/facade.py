@@ -27,11 +27,9 @@ from pydantic.alias_generators import to_camel
 
 from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.errors import InvalidRequestError, ResumeError
-from stepwell.research.evidence.own_documents import check_only_documents
 from stepwell.research.evidence.policy.rules import Violation
 from stepwell.research.graph.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
-from stepwell.research.graph.schemas import MAX_PLAN_REVISIONS, ResearchPlan
-from stepwell.research.graph.state import MAX_REASONING_ENTRIES
+from stepwell.research.graph.schemas import MAX_PLAN_REVISIONS, MAX_REASONING_ENTRIES, ResearchPlan
 from stepwell.validation import describe_first_fault
 
 GRAPH: Final = "research"
@@ -56,6 +54,8 @@ def make_input(asked: Mapping[str, Any]) -> Json:
     """The graph's input. Every field is set, because a second question on a thread must not inherit the first one's knowledge.
     `InvalidRequestError` if only documents are to be searched and there are none, or pages are to be read as well."""
     if asked.get("only_documents"):
+        from stepwell.research.evidence.own_documents import check_only_documents  # loads what searches documents
+
         check_only_documents(asked.get("retrieved_context"), asked.get("snippets"), asked.get("context_urls"))
     return {
         # The question as a message too, so that a thread reads as a conversation and no older message is mistaken for the question.

@@ -24,6 +24,7 @@ MAX_STEPS = 6
 FOLLOW_UPS = 2
 MAX_FOLLOW_UPS = MOST_FOLLOW_UPS
 MAX_PLAN_REVISIONS = 5
+MAX_REASONING_ENTRIES = 20
 MOST_PLAN_REVISIONS = 1000
 """The largest value a caller may ask for. The ceilings of tokens, money and time end the research before."""
 MAX_QUERY_CHARS = 4000

@@ -15,9 +15,14 @@ from typing_extensions import TypedDict  # before Python 3.12, pydantic cannot b
 
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.evidence.gathering import Unreached
-from stepwell.research.graph.schemas import AuditResult, Followed, ReasoningEntry, ResearchPlan, ResearchStatus
-
-MAX_REASONING_ENTRIES = 20
+from stepwell.research.graph.schemas import (
+    MAX_REASONING_ENTRIES,
+    AuditResult,
+    Followed,
+    ReasoningEntry,
+    ResearchPlan,
+    ResearchStatus,
+)
 
 Done = tuple[dict[str, Any], str]
 """What a node returns: its changes to the state, and a line about them for the user, which is empty if there is nothing to say."""

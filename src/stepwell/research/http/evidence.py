@@ -12,14 +12,13 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from stepwell.errors import BundleError, ConfigurationError, EvidenceError, InvalidRequestError, NotFoundError
-from stepwell.research.audit.apart import BundleChecker
 from stepwell.research.audit.bundle import write_bundle
 from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.ledger import read_evidence
@@ -46,6 +45,9 @@ from stepwell.server.problems import problem
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
+
+if TYPE_CHECKING:
+    from stepwell.research.audit.apart import BundleChecker
 
 router = APIRouter(tags=["Research"], route_class=JsonRoute)
 

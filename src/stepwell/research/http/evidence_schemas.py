@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.research.audit.canonical import sha256
 from stepwell.research.audit.demo import is_demo
@@ -17,10 +17,9 @@ from stepwell.research.audit.judged import judge_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.story import Story, corrected_claims
 from stepwell.research.audit.trail import Entry, head
-from stepwell.research.audit.verify import Part, Verification
+from stepwell.research.audit.verification import Part, Verification
 from stepwell.research.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_places
-from stepwell.research.audit.writing.report import stands_in
-from stepwell.server.schemas.fields import JsonObject
+from stepwell.server.schemas.fields import JsonObject, WireModel
 
 ExportFormat = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
 MEDIA_TYPES: dict[ExportFormat, str] = {
@@ -53,7 +52,7 @@ TITLES: dict[Part, str] = {
 """What is true if a part of the check passes."""
 
 
-class ClaimResponse(BaseModel):
+class ClaimResponse(WireModel):
     claim_id: str
     text: str
     verdict: Verdict
@@ -62,7 +61,7 @@ class ClaimResponse(BaseModel):
     in_report: bool
 
 
-class CorrectedResponse(BaseModel):
+class CorrectedResponse(WireModel):
     """A sentence as it was before it went back to the writer."""
 
     claim_id: str
@@ -72,7 +71,7 @@ class CorrectedResponse(BaseModel):
     evidence: list[str] = Field(description="Ids of quotes")
 
 
-class DevicePassage(BaseModel):
+class DevicePassage(WireModel):
     """Where the words of a quote are on the device that sent them, in offsets as that device counts them."""
 
     snippet_id: str
@@ -81,7 +80,7 @@ class DevicePassage(BaseModel):
     end: int
 
 
-class QuoteResponse(BaseModel):
+class QuoteResponse(WireModel):
     quote_id: str
     source_id: str
     start: int = Field(description="Position in the stored text, in characters (code points)")
@@ -93,7 +92,7 @@ class QuoteResponse(BaseModel):
     passage: DevicePassage | None = Field(description="For a quote from a document on a device: where it is there")
 
 
-class SourceResponse(BaseModel):
+class SourceResponse(WireModel):
     source_id: str
     kind: SourceKind
     url: str | None
@@ -108,12 +107,12 @@ class SourceResponse(BaseModel):
     robots: Robots
 
 
-class ApprovalResponse(BaseModel):
+class ApprovalResponse(WireModel):
     at: str
     data: JsonObject
 
 
-class SentRequest(BaseModel):
+class SentRequest(WireModel):
     seq: int = Field(description="Its place in the trail")
     at: str
     to: Literal["web", "model"]
@@ -129,7 +128,7 @@ class SentRequest(BaseModel):
     answered: bool
 
 
-class RefusedRequest(BaseModel):
+class RefusedRequest(WireModel):
     seq: int = Field(description="Its place in the trail")
     at: str
     url: str | None
@@ -139,7 +138,7 @@ class RefusedRequest(BaseModel):
     reason: str
 
 
-class EgressTotals(BaseModel):
+class EgressTotals(WireModel):
     requests: int
     resends: int
     bytes: int
@@ -147,13 +146,13 @@ class EgressTotals(BaseModel):
     refused: int
 
 
-class EgressResponse(BaseModel):
+class EgressResponse(WireModel):
     requests: list[SentRequest]
     refused: list[RefusedRequest]
     totals: EgressTotals
 
 
-class JudgeFigures(BaseModel):
+class JudgeFigures(WireModel):
     """How well a judge judges, measured with `stepwell models judge`. Shares are in thousandths, for a writer who is right 60 % of the
     time."""
 
@@ -171,13 +170,13 @@ class JudgeFigures(BaseModel):
     unusable: int
 
 
-class JudgeResponse(BaseModel):
+class JudgeResponse(WireModel):
     model: str
     measured: JudgeFigures | None
     about: str = Field(description="The same as one to three sentences for a reader")
 
 
-class ReportResponse(BaseModel):
+class ReportResponse(WireModel):
     """A report of a thread and its evidence."""
 
     question: str
@@ -199,18 +198,18 @@ class ReportResponse(BaseModel):
     egress: EgressResponse = Field(description="What was sent to other hosts, and what was refused")
 
 
-class SourceTextResponse(BaseModel):
+class SourceTextResponse(WireModel):
     source_id: str
     text: str
     text_sha256: str
 
 
-class DefectResponse(BaseModel):
+class DefectResponse(WireModel):
     where: str
     fact: str
 
 
-class CheckedPartResponse(BaseModel):
+class CheckedPartResponse(WireModel):
     part: Part
     title: str = Field(description="What was checked, as a sentence that is true if `ok`")
     ok: bool
@@ -218,14 +217,14 @@ class CheckedPartResponse(BaseModel):
     problems: list[DefectResponse]
 
 
-class VerificationCounts(BaseModel):
+class VerificationCounts(WireModel):
     sources: int
     quotes: int
     claims: int
     elsewhere: int
 
 
-class VerificationResponse(BaseModel):
+class VerificationResponse(WireModel):
     ok: bool
     head: str
     parts: list[CheckedPartResponse]
@@ -242,7 +241,7 @@ class VerificationResponse(BaseModel):
     )
 
 
-class VerifyQuery(BaseModel):
+class VerifyQuery(WireModel):
     """What the reader already knows; the same as the options of `stepwell verify`."""
 
     head: str | None = Field(default=None, max_length=200, description="The expected head, or at least its first 16 digits")
@@ -259,6 +258,8 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
     told = evidence.plan or {}
     documents = _find_documents(story)
     question = asked.data["query"] if asked else ""
+    from stepwell.research.audit.writing.report import stands_in  # loads the checks, which few servers need
+
     return {
         "question": question,
         "mode": asked.data.get("mode", "") if asked else "",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from stepwell.errors import EvidenceError, InvalidRequestError
 from stepwell.research.audit.evidence import Claim, Quote
@@ -20,6 +20,7 @@ from stepwell.research.http.evidence_schemas import verification_wire
 from stepwell.research.service import research_of
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
+from stepwell.server.schemas.fields import WireModel
 from stepwell.server.served_tools import ServedTool
 from stepwell.validation import describe_first_fault
 
@@ -28,7 +29,7 @@ MAX_QUOTES = 20
 _Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
-class CitedClaim(BaseModel):
+class CitedClaim(WireModel):
     """A sentence with the words of its sources."""
 
     model_config = ConfigDict(extra="forbid")
@@ -37,13 +38,13 @@ class CitedClaim(BaseModel):
     quotes: Annotated[list[_Text], Field(max_length=MAX_QUOTES)] = Field(description="What its sources say, word for word")
 
 
-class ClaimsArguments(BaseModel):
+class ClaimsArguments(WireModel):
     model_config = ConfigDict(extra="forbid")
 
     claims: Annotated[list[CitedClaim], Field(min_length=1, max_length=MAX_CLAIMS)]
 
 
-class BundleArguments(BaseModel):
+class BundleArguments(WireModel):
     model_config = ConfigDict(extra="forbid")
 
     thread_id: str | None = Field(default=None, description="A thread of yours with a research, or")

@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import orjson
 
-from stepwell.database.database import SqlDatabase
 from stepwell.errors import StepwellError
 from stepwell.research.audit.canonical import sha256
 from stepwell.research.audit.checks import CHECKS_VERSION
@@ -22,15 +21,6 @@ from stepwell.terminal.database_place import PostgresPlace, database_place
 def hash_prompt() -> str:
     """Stands for what judges are told today."""
     return sha256(judge_prompt().encode())
-
-
-def figures_in(database: SqlDatabase) -> FindFigures:
-    """Looks up figures in a database."""
-
-    async def find(model: str) -> Figures | None:
-        return await database.read(lambda connection: read_figures(connection, model))
-
-    return find
 
 
 def figures_of_this_machine(settings: Settings) -> FindFigures:

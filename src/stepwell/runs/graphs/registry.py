@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -31,8 +32,6 @@ from langgraph.store.base import BaseStore
 
 from stepwell.errors import GraphBuildError, ModelUnavailableError, NotFoundError, StepwellError
 from stepwell.in_thread import in_thread
-from stepwell.middleware.caller_tools import takes_caller_tools
-from stepwell.middleware.run_modes import RUN_MODES, has_run_modes
 from stepwell.models.connected import RunModels, using
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
 from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
@@ -213,7 +212,7 @@ class GraphRegistry:
         """Every served graph, with the modes that its runs may have: those of agents that were built here. Builds nothing."""
         models = await self._models_for(owner)
         found = {name: served.find(models) for name, served in self._served.items()}
-        return {name: list(RUN_MODES) if kept and has_run_modes(kept[0]) else [] for name, kept in found.items()}
+        return {name: _modes_of(kept[0]) if kept else [] for name, kept in found.items()}
 
     async def rewinds(self, owner: str | None = None) -> dict[str, bool]:
         """Every served graph, with whether turns on its threads can be taken back. Builds nothing."""
@@ -224,7 +223,7 @@ class GraphRegistry:
     async def takes_caller_tools(self, graph_id: str, owner: str | None = None) -> bool:
         """Whether a graph is an agent that uses tools of its callers. Builds nothing: false for a graph that was not built yet."""
         kept = self._find(graph_id).find(await self._models_for(owner))
-        return bool(kept and takes_caller_tools(kept[0]))
+        return bool(kept and _takes_caller_tools(kept[0]))
 
     async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
         """Every served graph, with a sentence that says why it cannot run here, or `None` if it can. Builds graphs that were not built yet.
@@ -323,6 +322,27 @@ class GraphRegistry:
             served.noted = True
             _log.warning("%s was compiled with its own checkpointer; the server's is used instead.", served.source.shown)
         return graph, allowed_classes(graph, self._extra_classes)
+
+
+def _modes_of(graph: AnyGraph) -> list[str]:
+    if not _agents_are_loaded():
+        return []
+    from stepwell.middleware.run_modes import RUN_MODES, has_run_modes
+
+    return list(RUN_MODES) if has_run_modes(graph) else []
+
+
+def _takes_caller_tools(graph: AnyGraph) -> bool:
+    if not _agents_are_loaded():
+        return False
+    from stepwell.middleware.caller_tools import takes_caller_tools
+
+    return takes_caller_tools(graph)
+
+
+def _agents_are_loaded() -> bool:
+    """Whether a graph can have middleware. Loading LangChain's agents is a tenth of a server's start-up, and not every project has one."""
+    return "stepwell.middleware" in sys.modules
 
 
 def _subject(graph_id: str) -> str:

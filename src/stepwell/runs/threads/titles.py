@@ -11,8 +11,6 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
-from stepwell.middleware.moments.base import WITHHELD
-
 MAX_CHARS = 80
 _USERS = frozenset({"user", "human"})
 _PICTURES = frozenset({"image", "image_url"})
@@ -41,6 +39,8 @@ def changed_titles(before: Any, after: Any) -> dict[str, str | None]:
         earlier = said.get(message.id or "")
         if earlier is None or earlier == message.content or not (title := _title_of_content(earlier)):
             continue
+        from stepwell.middleware.moments.base import WITHHELD  # what changed the message has loaded it already
+
         changed[title] = None if message.additional_kwargs.get(WITHHELD) else _title_of_content(message.content)
     return changed
 

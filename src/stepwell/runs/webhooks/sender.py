@@ -17,10 +17,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import SplitResult
 
-import httpx
 import orjson
 
 from stepwell.clock import Clock
@@ -29,6 +28,9 @@ from stepwell.errors import InvalidRequestError
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
 from stepwell.runs.webhooks.signing import SIGNATURE_HEADER, sign
 from stepwell.supervision import Duty, Supervisor, stop
+
+if TYPE_CHECKING:
+    from stepwell.runs.webhooks.posting import Poster
 
 _log = logging.getLogger(__name__)
 
@@ -62,10 +64,10 @@ class WebhookSender:
         self._woken = asyncio.Event()
         self._under_way = 0
         self._task: asyncio.Task[None] | None = None
+        self._poster: Poster | None = None
+        self._making_poster = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        # Created once and not per call, because reading the machine's certificates takes a while.
-        self._tls = await asyncio.to_thread(httpx.create_ssl_context)
         self._task = self._supervisor.start("webhooks", self._work)
         return self
 
@@ -121,19 +123,17 @@ class WebhookSender:
             parts = check_webhook_url(webhook.url, self._rules)
             addresses = await resolve(parts, self._rules)
             async with asyncio.timeout(_ATTEMPT_TIMEOUT_S):
-                status = await self._post(webhook, parts, addresses[(webhook.attempts - 1) % len(addresses)])
+                outcome = await self._post(webhook, parts, addresses[(webhook.attempts - 1) % len(addresses)])
         except InvalidRequestError as error:
             _log.warning("the webhook of run %s was refused: %s", webhook.run_id, error)
             await self._settle(webhook.run_id, "refused")
             return
-        except (OSError, TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
+        except (OSError, TimeoutError) as error:
             outcome = type(error).__name__
-        else:
-            if 200 <= status < 300:
-                await self._settle(webhook.run_id, "delivered")
-                return
-            outcome = f"status {status}"
-        await self._deliver_later(webhook, outcome)
+        if isinstance(outcome, int) and 200 <= outcome < 300:
+            await self._settle(webhook.run_id, "delivered")
+            return
+        await self._deliver_later(webhook, f"status {outcome}" if isinstance(outcome, int) else outcome)
 
     async def _deliver_later(self, webhook: Webhook, outcome: str) -> None:
         _log.info("attempt %d to deliver the webhook of run %s: %s", webhook.attempts, webhook.run_id, outcome)
@@ -147,10 +147,7 @@ class WebhookSender:
         await self._outbox.settle(run_id, state, due_at)
         self._tried("failed" if state == "due" else state)
 
-    async def _post(self, webhook: Webhook, parts: SplitResult, address: str) -> int:
-        """Connect to exactly this address, under the requested host name. The response's body is not read."""
-        host = parts.hostname or ""
-        target = httpx.URL(parts.geturl()).copy_with(host=address)
+    async def _post(self, webhook: Webhook, parts: SplitResult, address: str) -> int | str:
         body = _chosen_fields(webhook.body, self._rules.project.fields)
         headers = {
             **self._rules.project.headers,
@@ -160,15 +157,20 @@ class WebhookSender:
             "Idempotency-Key": webhook.run_id,
             **({SIGNATURE_HEADER: sign(body, secret.reveal(), self._now())} if (secret := self._rules.secret) else {}),
         }
-        async with (
-            # No redirects: they would bypass the rules. No proxies from the environment: they would resolve the name again.
-            httpx.AsyncClient(verify=self._tls, timeout=10.0, follow_redirects=False, trust_env=False) as client,
-            client.stream("POST", target, content=body, headers=headers, extensions={"sni_hostname": host}) as response,
-        ):
-            return response.status_code
+        async with self._making_poster:
+            if self._poster is None:
+                self._poster = await asyncio.to_thread(_make_poster)
+        return await self._poster.post(parts, address, body, headers)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def _make_poster() -> Poster:
+    # Made for the first message: most servers send none, and the HTTP client and the machine's certificates take time and memory.
+    from stepwell.runs.webhooks.posting import Poster
+
+    return Poster()
 
 
 def _chosen_fields(body: bytes, fields: frozenset[str] | None) -> bytes:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.backends.objects.grants import MAX_GRANTED
 from stepwell.database.keys_and_sessions import ApiKey
 from stepwell.server.login.principal import Via
-from stepwell.server.schemas.fields import Body, Name, Whole
+from stepwell.server.schemas.fields import Body, Name, Whole, WireModel
 
 SignInWay = Literal["key", "provider"]
 Roots = Annotated[list[Annotated[str, Field(max_length=1024)]], Field(max_length=MAX_GRANTED)]
 
 
-class ServerAbout(BaseModel):
+class ServerAbout(WireModel):
     version: str
     demo: bool = Field(description="Whether demo graphs are served, which need no model and no network")
 
 
-class Me(BaseModel):
+class Me(WireModel):
     """Who the caller is. `user` and `via` are null if the caller is not signed in."""
 
     signed_in: bool
@@ -46,7 +46,7 @@ class KeyCreate(Body):
     read_roots: Roots | None = None
 
 
-class KeyResponse(BaseModel):
+class KeyResponse(WireModel):
     """An API key without its secret."""
 
     key_id: str

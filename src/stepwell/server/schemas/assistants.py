@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.database.records.types import AssistantFilter
 from stepwell.database.types import Assistant
@@ -22,6 +22,7 @@ from stepwell.server.schemas.fields import (
     Text,
     Uuid,
     Whole,
+    WireModel,
 )
 
 GraphName = Annotated[str, Field(min_length=1, max_length=256)]
@@ -93,7 +94,7 @@ class AssistantResponse(ResponseBody):
     updated_at: datetime
 
 
-class GraphReadiness(BaseModel):
+class GraphReadiness(WireModel):
     """Whether a graph can be run here."""
 
     graph_id: str
@@ -105,7 +106,7 @@ class GraphReadiness(BaseModel):
     can_rewind: bool = Field(description="Whether turns on its threads can be taken back with POST /threads/{thread_id}/rewind")
 
 
-class GraphSchemas(BaseModel):
+class GraphSchemas(WireModel):
     """JSON Schemas of a graph; `null` if one cannot be generated."""
 
     graph_id: str

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.database.types import BackgroundTask
+from stepwell.server.schemas.fields import WireModel
 from stepwell.tools.background import TaskStatus
 
 
-class TaskResponse(BaseModel):
+class TaskResponse(WireModel):
     """A subagent that works in the background, on a thread of its own."""
 
     task_id: str
@@ -28,7 +29,7 @@ class TaskResponse(BaseModel):
     updated_at: datetime
 
 
-class TasksResponse(BaseModel):
+class TasksResponse(WireModel):
     tasks: list[TaskResponse] = Field(description="Oldest first")
 
 

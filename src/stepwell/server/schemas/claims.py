@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.database.records.types import HeldClaim
+from stepwell.server.schemas.fields import WireModel
 
 MAX_TTL_S = 600
 ClaimName = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-class InterruptClaimCreate(BaseModel):
+class InterruptClaimCreate(WireModel):
     device_id: str = Field(
         min_length=1, max_length=200, description="A name you choose for the device or tab; other devices see it"
     )
@@ -21,11 +22,11 @@ class InterruptClaimCreate(BaseModel):
     claim_id: ClaimName | None = Field(None, description="To renew a claim that you hold: its id")
 
 
-class InterruptClaimRelease(BaseModel):
+class InterruptClaimRelease(WireModel):
     claim_id: ClaimName
 
 
-class InterruptClaimResponse(BaseModel):
+class InterruptClaimResponse(WireModel):
     claim_id: str = Field(description="Send it with the answer, and to renew or release the claim")
     expires_at: datetime
 

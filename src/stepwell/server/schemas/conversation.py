@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.database.records.types import ThreadUsage, Turn, Waiting
 from stepwell.database.types import KeptStep, RunStatus, StepKind, StepStatus
-from stepwell.server.schemas.fields import JsonObject
+from stepwell.server.schemas.fields import JsonObject, WireModel
 
 TOOL_APPROVAL = "tool_approval"
 UNKNOWN = "unknown"
@@ -18,7 +18,7 @@ _LONGEST_DEADLINE_S = 10 * 365 * 86_400
 """A longer deadline counts as none: its date could not be represented."""
 
 
-class MessagesResponse(BaseModel):
+class MessagesResponse(WireModel):
     messages: list[JsonObject] = Field(description="LangChain's messages, newest first")
     total: int
     next: str | None = Field(description="Send it as `before` to get older messages; null: there are none")
@@ -27,7 +27,7 @@ class MessagesResponse(BaseModel):
     )
 
 
-class TurnResponse(BaseModel):
+class TurnResponse(WireModel):
     """A run with an input, and the runs that resumed it after an answer. Turns with the same `previous` are versions of one message."""
 
     turn_id: str
@@ -43,13 +43,13 @@ class TurnResponse(BaseModel):
     message_ids: list[str] = Field(description="Ids of the input's messages, if it had any")
 
 
-class TurnsResponse(BaseModel):
+class TurnsResponse(WireModel):
     turns: list[TurnResponse] = Field(description="Newest first")
     next: str | None = Field(description="Send it as `before` to get older turns; null: there are none")
     head: str | None = Field(description="The newest turn of the thread's current branch")
 
 
-class StepResponse(BaseModel):
+class StepResponse(WireModel):
     """A node, model call, tool call or subagent that ran and has ended."""
 
     number: int
@@ -69,17 +69,17 @@ class StepResponse(BaseModel):
     cost_usd: float | None = Field(description="Cost of a model call; null: the price is unknown")
 
 
-class StepsResponse(BaseModel):
+class StepsResponse(WireModel):
     steps: list[StepResponse] = Field(description="In the order they ended")
     next: int | None = Field(description="Send it as `after` to get more; null: there are no more yet")
 
 
-class InterruptClaimHolder(BaseModel):
+class InterruptClaimHolder(WireModel):
     device_id: str
     expires_at: datetime
 
 
-class WaitingResponse(BaseModel):
+class WaitingResponse(WireModel):
     """An open interrupt. Answer it with `command: {resume: {interrupt_id: answer}}`."""
 
     interrupt_id: str
@@ -97,19 +97,19 @@ class WaitingResponse(BaseModel):
     claim: InterruptClaimHolder | None = Field(description="The device that has claimed it; null: none")
 
 
-class WaitingPage(BaseModel):
+class WaitingPage(WireModel):
     interrupts: list[WaitingResponse] = Field(description="Oldest first")
     next: str | None = Field(description="Send it as `after` to get more; null: there are no more")
     total: int
 
 
-class ContextResponse(BaseModel):
+class ContextResponse(WireModel):
     tokens: int
     window: int | None = Field(description="The model's context limit in tokens; null: unknown")
     model: str
 
 
-class ThreadUsageResponse(BaseModel):
+class ThreadUsageResponse(WireModel):
     """Model usage of all runs of a thread, including the active one."""
 
     context: ContextResponse | None = Field(description="Of the last model call of the agent itself, not of a subagent")

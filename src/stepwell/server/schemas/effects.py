@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.database.records.types import EffectOutcome
-from stepwell.server.schemas.fields import Body
+from stepwell.server.schemas.fields import Body, WireModel
 
 
 class EffectSettle(Body):
@@ -20,7 +20,7 @@ class EffectSettle(Body):
     )
 
 
-class EffectResponse(BaseModel):
+class EffectResponse(WireModel):
     """One effect. `thread_id`, `run_id` and `owner` are null if its thread was deleted."""
 
     key: str

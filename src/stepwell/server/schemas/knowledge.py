@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.models.embedding.minilm import MAX_TOKENS, MINILM_ID, MiniLMEmbedder
 from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS
 from stepwell.models.local.catalogue import LocalModel
-from stepwell.server.schemas.fields import Body
+from stepwell.server.schemas.fields import Body, WireModel
 from stepwell.tools.documents.page import PageText as ReadDocument
 from stepwell.tools.web.fetch import FetchedPage
 
 MAX_PAGE_CHARS = 400_000
 
 
-class EmbedderFile(BaseModel):
+class EmbedderFile(WireModel):
     path: str = Field(description="Where to download it; the content of a path never changes")
     sha256: str
     size_bytes: int
 
 
-class EmbedderFiles(BaseModel):
+class EmbedderFiles(WireModel):
     id: str = Field(description="Vectors are comparable only if they have the same id")
     dimensions: int
     max_tokens: int
@@ -30,7 +30,7 @@ class EmbedderFiles(BaseModel):
     tokenizer: EmbedderFile
 
 
-class EmbedderResponse(BaseModel):
+class EmbedderResponse(WireModel):
     embedder: EmbedderFiles | None = Field(description="Null: its files are not on this server; compare texts by words instead")
     sentence: str
 
@@ -39,7 +39,7 @@ class PageRequest(Body):
     url: Annotated[str, Field(min_length=1, max_length=4096, description="An http or https address on the public web")]
 
 
-class PageText(BaseModel):
+class PageText(WireModel):
     url: str
     final_url: str
     title: str
@@ -49,7 +49,7 @@ class PageText(BaseModel):
     note: str = Field(description="A sentence that says what was left out; empty if nothing was")
 
 
-class DocumentPart(BaseModel):
+class DocumentPart(WireModel):
     start: int = Field(
         description="Its offset in the text, in Unicode characters (code points); it reaches to the next part's start"
     )
@@ -57,7 +57,7 @@ class DocumentPart(BaseModel):
     cells: str = Field(description="The cells of a sheet, such as `A5:F5`; else empty")
 
 
-class DocumentText(BaseModel):
+class DocumentText(WireModel):
     title: str
     text: str = Field(description="Headings are lines that begin with `# ` to `###### `; a row of a table is one paragraph")
     media_type: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from stepwell.server.schemas.fields import Body
+from stepwell.server.schemas.fields import Body, WireModel
 
 
 class RewindCreate(Body):
@@ -27,20 +27,20 @@ class RewindCreate(Body):
     force: bool = Field(False, description="Go back even if somebody else has changed a file since")
 
 
-class RewoundFile(BaseModel):
+class RewoundFile(WireModel):
     path: str
     change: Literal["created", "changed", "deleted"] = Field(description="What the rewind does to the file")
     insertions: int
     deletions: int
 
 
-class NotUndoneResponse(BaseModel):
+class NotUndoneResponse(WireModel):
     kind: Literal["command", "effect", "device", "file", "money"]
     what: str
     times: int
 
 
-class RewindResponse(BaseModel):
+class RewindResponse(WireModel):
     """What a rewind does, or would do."""
 
     turn_id: str

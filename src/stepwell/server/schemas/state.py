@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.server.schemas.fields import (
     Body,
@@ -14,6 +14,7 @@ from stepwell.server.schemas.fields import (
     Limit,
     NodeName,
     ResponseBody,
+    WireModel,
     checkpoint_of,
 )
 
@@ -74,7 +75,7 @@ class StateResponse(ResponseBody):
     interrupts: list[JsonObject]
 
 
-class StateWritten(BaseModel):
+class StateWritten(WireModel):
     """The checkpoint that an update created."""
 
     checkpoint: JsonObject

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.database.sent_messages import SentMessage, SteeringState
-from stepwell.server.schemas.fields import Body, JsonObject
+from stepwell.server.schemas.fields import Body, JsonObject, WireModel
 from stepwell.state.steering import SteeringMessage, check_content, check_message_id
 
 MessageContent = Annotated[str, Field(max_length=1_000_000)] | Annotated[list[JsonObject], Field(max_length=100)]
@@ -29,7 +29,7 @@ class SteeringCreate(Body):
     message: SteeringMessageCreate
 
 
-class SteeringResponse(BaseModel):
+class SteeringResponse(WireModel):
     """A message that was sent to a run."""
 
     message_id: str
@@ -46,7 +46,7 @@ class WaitingMessage(SteeringResponse):
     content: Any
 
 
-class WaitingMessages(BaseModel):
+class WaitingMessages(WireModel):
     """The messages that the thread's runs have not taken yet."""
 
     messages: list[WaitingMessage]
@@ -58,7 +58,7 @@ class SideQuestionCreate(Body):
     question: Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
-class SideQuestionResponse(BaseModel):
+class SideQuestionResponse(WireModel):
     answer: str
     run_id: str = Field(description="The run that answered, on a thread of its own that is deleted soon; its usage is counted")
 

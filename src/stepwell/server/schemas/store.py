@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from langgraph.store.base import Item, SearchItem
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
-from stepwell.server.schemas.fields import Body, JsonObject, Limit, Offset, Whole
+from stepwell.server.schemas.fields import Body, JsonObject, Limit, Offset, Whole, WireModel
 
 Label = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^.\x00\x1f]+$")]
 Key = Annotated[str, Field(min_length=1, max_length=1024)]
@@ -62,7 +62,7 @@ class NamespaceQuery(Body):
     offset: Offset | None = None
 
 
-class ItemResponse(BaseModel):
+class ItemResponse(WireModel):
     """A value stored under a namespace and a key."""
 
     namespace: list[str]
@@ -73,13 +73,13 @@ class ItemResponse(BaseModel):
     score: float | None = None
 
 
-class ItemsResponse(BaseModel):
+class ItemsResponse(WireModel):
     """The items that a search found."""
 
     items: list[ItemResponse]
 
 
-class NamespacesResponse(BaseModel):
+class NamespacesResponse(WireModel):
     """Namespaces that contain items."""
 
     namespaces: list[list[str]]

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.database.records.subagents import SubAgentStatus
 from stepwell.runs.threads.subagents import DescribedTask
 from stepwell.server.schemas.conversation import MessagesResponse
+from stepwell.server.schemas.fields import WireModel
 
 
-class SubAgentTaskResponse(BaseModel):
+class SubAgentTaskResponse(WireModel):
     """A task that the agent gave to a subagent."""
 
     task_id: str = Field(description="Id of the call of `task` that began it")
@@ -32,7 +33,7 @@ class SubAgentTaskResponse(BaseModel):
     cost_usd: float | None = Field(description="null: the price is unknown")
 
 
-class SubAgentsResponse(BaseModel):
+class SubAgentsResponse(WireModel):
     subagents: list[SubAgentTaskResponse] = Field(description="Newest first")
     next: str | None = Field(description="Send it as `before` to get older tasks; null: there are none")
 

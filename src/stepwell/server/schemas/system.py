@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from stepwell.server.schemas.fields import WireModel
 
 
-class Ok(BaseModel):
+class Ok(WireModel):
     ok: bool
 
 
-class Info(BaseModel):
+class Info(WireModel):
     """Versions and flags."""
 
     version: str
@@ -21,17 +23,17 @@ class Info(BaseModel):
     metadata: dict[str, str]
 
 
-class RunFigures(BaseModel):
+class RunFigures(WireModel):
     running: int
     pending: int
     oldest_pending_s: float = Field(description="How many seconds the oldest run that could start now has waited")
 
 
-class DatabaseFigures(BaseModel):
+class DatabaseFigures(WireModel):
     bytes: int
 
 
-class DutyResponse(BaseModel):
+class DutyResponse(WireModel):
     """A background task that runs as long as the server does."""
 
     name: str
@@ -40,7 +42,7 @@ class DutyResponse(BaseModel):
     failures: int = Field(description="Since the server started")
 
 
-class HealthResponse(BaseModel):
+class HealthResponse(WireModel):
     ok: bool
     version: str
     started_at: datetime
@@ -51,7 +53,7 @@ class HealthResponse(BaseModel):
     problems: list[str]
 
 
-class UsageResponse(BaseModel):
+class UsageResponse(WireModel):
     """Total usage of one model; `key` is the group. `cost_usd` is null if no price is known."""
 
     key: str
@@ -64,7 +66,7 @@ class UsageResponse(BaseModel):
     unpriced_runs: int = Field(description="Runs whose price is unknown; `cost_usd` does not include them")
 
 
-class Problem(BaseModel):
+class Problem(WireModel):
     """An RFC 9457 problem: `detail` says what is wrong and what to do."""
 
     type: str = Field(description="The kind of problem, as a URN")

@@ -7,12 +7,23 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import re2
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from stepwell.database.records.types import ThreadFilter
 from stepwell.database.types import PendingInterrupt, Thread, ThreadStatus, ThreadTtl, TtlStrategy
 from stepwell.errors import InvalidRequestError
-from stepwell.server.schemas.fields import Body, IfExists, JsonObject, Limit, NodeName, Offset, ResponseBody, SortOrder, Uuid
+from stepwell.server.schemas.fields import (
+    Body,
+    IfExists,
+    JsonObject,
+    Limit,
+    NodeName,
+    Offset,
+    ResponseBody,
+    SortOrder,
+    Uuid,
+    WireModel,
+)
 
 ThreadField = Literal[
     "thread_id", "created_at", "updated_at", "state_updated_at", "metadata", "config", "context", "status", "values",
@@ -107,7 +118,7 @@ class ThreadPrune(Body):
     strategy: Literal["delete", "keep_latest"] | None = None
 
 
-class Pruned(BaseModel):
+class Pruned(WireModel):
     """How many threads were pruned."""
 
     pruned_count: int
@@ -198,14 +209,14 @@ def _at(value: Any, steps: list[str | int]) -> Any:
     return value
 
 
-class StoredPart(BaseModel):
+class StoredPart(WireModel):
     """Rows, and their bytes."""
 
     count: int
     bytes: int
 
 
-class StoredChannel(BaseModel):
+class StoredChannel(WireModel):
     """How often a channel was written, and the bytes of it."""
 
     versions: int
@@ -218,7 +229,7 @@ class StoredChannels(StoredPart):
     by_channel: dict[str, StoredChannel]
 
 
-class ThreadStorage(BaseModel):
+class ThreadStorage(WireModel):
     """The space that a thread's checkpoints take, as stored."""
 
     thread_id: str

@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.backends.whole_files import FileFacts
-from stepwell.server.schemas.fields import Body
+from stepwell.server.schemas.fields import Body, WireModel
 
 MAX_PATH_CHARS = 1024
 
 
-class WorkspaceFile(BaseModel):
+class WorkspaceFile(WireModel):
     """A file below the root."""
 
     path: str
@@ -22,7 +22,7 @@ class WorkspaceFile(BaseModel):
     etag: str | None = Field(default=None, description="The version, for If-Match; not in listings")
 
 
-class WorkspaceListing(BaseModel):
+class WorkspaceListing(WireModel):
     files: list[WorkspaceFile]
     cursor: str | None = Field(description="Send it to get the next page; null: there are no more")
 
@@ -36,14 +36,14 @@ class UploadBegin(Body):
     if_none_match: Annotated[str, Field(max_length=200)] | None = None
 
 
-class UploadBegun(BaseModel):
+class UploadBegun(WireModel):
     upload_id: str
     max_part_bytes: int
     max_parts: int
     expires_at: datetime
 
 
-class UploadPart(BaseModel):
+class UploadPart(WireModel):
     part: int
     size: int
 

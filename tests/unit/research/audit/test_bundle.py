@@ -26,7 +26,8 @@ from stepwell.research.audit.ledger import record_claim, record_quote, record_so
 from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import NewEntry
-from stepwell.research.audit.verify import NO_REPORT, Verification, verify_bundle
+from stepwell.research.audit.verification import Verification
+from stepwell.research.audit.verify import NO_REPORT, verify_bundle
 
 
 async def test_a_bundle_verifies(filled, tmp_path: Path):

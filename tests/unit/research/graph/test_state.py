@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.research.graph.schemas import ReasoningEntry
-from stepwell.research.graph.state import MAX_REASONING_ENTRIES, append_reasoning
+from stepwell.research.graph.schemas import MAX_REASONING_ENTRIES, ReasoningEntry
+from stepwell.research.graph.state import append_reasoning
 
 entries = st.builds(
     ReasoningEntry, node=st.just("thinker"), timestamp=st.just(datetime(2026, 1, 1, tzinfo=UTC)), summary=st.text(max_size=5)

@@ -20,7 +20,8 @@ from typing import Literal, get_args
 
 from stepwell.errors import BundleError, ConfigurationError, MissingExtraError
 from stepwell.research.audit.export.dossier import read_dossier
-from stepwell.research.audit.verify import Verification, verify_bundle
+from stepwell.research.audit.verification import Verification
+from stepwell.research.audit.verify import verify_bundle
 
 Format = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -17,7 +17,7 @@ from stepwell.research.audit.judged import JudgedBy, judge_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.story import Story, evidence_of, story_of
 from stepwell.research.audit.trail import Entry, head
-from stepwell.research.audit.verify import Verification
+from stepwell.research.audit.verification import Verification
 
 EXTRACTIVE = "extractive"
 

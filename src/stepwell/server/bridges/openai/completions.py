@@ -17,7 +17,6 @@ import orjson
 from stepwell.answers.typed import read_line, wording
 from stepwell.database.types import PendingInterrupt, RequestKey
 from stepwell.errors import AnswerShapeError, InvalidRequestError, NotFoundError
-from stepwell.middleware.caller_tools import CALLER_TOOLS
 from stepwell.server.bridges.openai.errors import error_body
 from stepwell.server.bridges.openai.marks import mark
 from stepwell.server.bridges.openai.requests import ChatRequest, Conversation
@@ -48,8 +47,16 @@ async def begin(turns: Turns, conversation: Conversation, headers: Any, key: Req
             return AskedAgain(asking, f"{error}\n\n{_worded(waiting)}{mark(asking)}")
     thread_id = conversation.thread_id
     given = {"messages": conversation.new if thread_id else list(conversation.messages)}
-    context = {CALLER_TOOLS: list(conversation.tools)} if conversation.tools else None
+    context = _caller_tools(conversation)
     return await turns.begin(conversation.assistant_id, given, thread_id=thread_id, headers=headers, key=key, context=context)
+
+
+def _caller_tools(conversation: Conversation) -> dict[str, Any] | None:
+    if not conversation.tools:
+        return None
+    from stepwell.middleware.caller_tools import CALLER_TOOLS  # an agent that takes tools has loaded it already
+
+    return {CALLER_TOOLS: list(conversation.tools)}
 
 
 @dataclass

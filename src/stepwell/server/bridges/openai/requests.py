@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from stepwell.database.types import Assistant
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
@@ -24,6 +24,7 @@ from stepwell.server.bridges.openai.marks import marked_thread, without_mark
 from stepwell.server.bridges.turns import read_thread_id
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
+from stepwell.server.schemas.fields import WireModel
 
 THREAD_HEADER = "x-thread-id"
 Json = Mapping[str, Any]
@@ -31,7 +32,7 @@ _log = logging.getLogger("stepwell.server")
 _ROLES = {"developer": "system", "system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
 
-class CalledFunction(BaseModel):
+class CalledFunction(WireModel):
     """A function that the model has called, in a message of the past."""
 
     model_config = ConfigDict(extra="ignore")
@@ -51,7 +52,7 @@ class CalledFunction(BaseModel):
         return text if text.strip() else "{}"
 
 
-class ToolCall(BaseModel):
+class ToolCall(WireModel):
     model_config = ConfigDict(extra="ignore")
 
     id: Annotated[str, Field(min_length=1, max_length=256)]
@@ -59,7 +60,7 @@ class ToolCall(BaseModel):
     function: CalledFunction
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(WireModel):
     """One message, in any form that OpenAI's clients send."""
 
     model_config = ConfigDict(extra="ignore")
@@ -70,7 +71,7 @@ class ChatMessage(BaseModel):
     tool_call_id: Annotated[str, Field(max_length=256)] | None = None
 
 
-class CallerFunction(BaseModel):
+class CallerFunction(WireModel):
     model_config = ConfigDict(extra="ignore")
 
     name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
@@ -78,7 +79,7 @@ class CallerFunction(BaseModel):
     parameters: dict[str, Any] | None = None
 
 
-class CallerTool(BaseModel):
+class CallerTool(WireModel):
     """A function that the caller carries out."""
 
     model_config = ConfigDict(extra="ignore")
@@ -87,13 +88,13 @@ class CallerTool(BaseModel):
     function: CallerFunction
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(WireModel):
     model_config = ConfigDict(extra="ignore")
 
     include_usage: bool = False
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(WireModel):
     """The body of `POST /v1/chat/completions`."""
 
     model_config = ConfigDict(extra="ignore")
