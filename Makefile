@@ -93,10 +93,10 @@ eval: $(READY) ## try real tasks with the model you have, and write docs/evaluat
 	@$(PY) evals/run.py $(ARGS)
 
 docs: $(READY) ## build the documentation site into build/docs; warnings are errors
-	@$(PY) scripts/site/build.py
+	@PYTHONPATH=scripts $(PY) -m docs_site
 
 reference: $(READY) ## remake the pages of docs/reference that come from the code
-	@$(PY) scripts/reference/write.py
+	@PYTHONPATH=scripts $(PY) -m reference
 
 build: $(READY) page ## wheel and source archive into dist/
 	rm -rf dist

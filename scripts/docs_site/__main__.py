@@ -10,12 +10,11 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from llms import write_llms
-from remote import remote_resources
 from sphinx.cmd.build import main as sphinx
-from staging import stage
+
+from docs_site.llms import write_llms
+from docs_site.remote import remote_resources
+from docs_site.staging import stage
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

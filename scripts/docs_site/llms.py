@@ -1,7 +1,7 @@
 """llms.txt and llms-full.txt, in the form of llmstxt.org: the index with a sentence for each page, and all pages in one text.
 
-The Markdown of each page is put beside its HTML, so that the links of llms.txt lead to text without decoration. Decisions are optional reading:
-they are in the index and not in the full text.
+The Markdown of each page is put beside its HTML, so that the links of llms.txt lead to text without decoration. Decisions are
+optional reading: they are in the index and not in the full text.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import os
 import shutil
 from pathlib import Path, PurePosixPath
 
-from navigation import Entry, Kind
-from staging import OUTSIDE
+from docs_site.navigation import Entry, Kind
+from docs_site.staging import OUTSIDE
 
 SUMMARY = (
     "Stepwell is a Python package on LangGraph and LangChain for agents that do long, real work: a harness (`create_deep_agent`), "

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from navigation import Entry, Kind, Topic, read_navigation
+from docs_site.navigation import Entry, Kind, Topic, read_navigation
 
 OUTSIDE = {
     "README.md": "project/readme.md",

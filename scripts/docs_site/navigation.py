@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 
 HEADING = re.compile(r"^(?P<level>#{2,3}) (?P<title>[^\n]+)$")
 ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<target>[^)\s]+)\)(?:: ?| )?(?P<note>.*)$")
-FOLDERS = {"Tutorial": "tutorial", "How-to": "how-to", "Reference": "reference", "Explanation": "explanation", "Decisions": "adr"}
+FOLDERS = {
+    "Tutorial": "tutorial",
+    "How-to": "how-to",
+    "Reference": "reference",
+    "Explanation": "explanation",
+    "Decisions": "adr",
+}
 
 
 @dataclass(frozen=True)
