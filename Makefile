@@ -19,7 +19,7 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat page test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock lock_uv lock_page clean
+.PHONY: help run chat page test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval docs reference build lock lock_uv lock_page clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,12 @@ bench: $(READY) ## measure speed and size beside the floor and the peer (JSON an
 
 eval: $(READY) ## try real tasks with the model you have, and write docs/evaluation.md (ARGS="--times 5"; ARGS="--judge FOLDER" measures it as a judge)
 	@$(PY) evals/run.py $(ARGS)
+
+docs: $(READY) ## build the documentation site into build/docs; warnings are errors
+	@PYTHONPATH=scripts $(PY) -m docs_site
+
+reference: $(READY) ## remake the pages of docs/reference that come from the code
+	@PYTHONPATH=scripts $(PY) -m reference
 
 build: $(READY) page ## wheel and source archive into dist/
 	rm -rf dist

@@ -1,4 +1,4 @@
-"""Every Python block in README.md and docs/ runs as it stands, and the pages lead to one another.
+"""Every Python block in README.md, docs/ and skills/ runs as it stands, and the pages lead to one another.
 
 The blocks of a page share a namespace, in their order, an empty working folder and an empty data folder. A block that cannot run says so
 in a comment on the line above it; it must compile all the same:
@@ -18,13 +18,15 @@ from textwrap import dedent
 from types import ModuleType
 
 import pytest
+import yaml
 
 from stepwell import ConfigurationError
 from stepwell.middleware.shell import ShellMiddleware
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [page for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))] if page.is_file()]
+SKILL = ROOT / "skills/stepwell/SKILL.md"
+PAGES = [page for page in [ROOT / "README.md", SKILL, *sorted(DOCS.rglob("*.md"))] if page.is_file()]
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>\S*)[^\n`]*$")
 MARKER = re.compile(r"<!--\s*(?P<word>needs a key|not run)\s*(?::\s*(?P<reason>.*?)\s*)?-->")
@@ -142,6 +144,18 @@ def test_the_index_names_every_page():
     index = (DOCS / "README.md").read_text(encoding="utf-8")
     linked = {(DOCS / match["target"].partition("#")[0]).resolve() for match in LINK.finditer(index)}
     assert [page_id(page) for page in PAGES if DOCS in page.parents and page.name != "README.md" and page not in linked] == []
+
+
+def test_the_snippet_of_the_site_s_front_page_runs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not sent anywhere")
+    assert run_page((ROOT / "scripts/docs_site/front.md").read_text(encoding="utf-8"), "front page") == 1
+
+
+def test_the_skill_says_in_its_front_matter_what_it_is_for():
+    _, front, _ = SKILL.read_text(encoding="utf-8").split("---\n", 2)
+    fields = yaml.safe_load(front)
+    assert fields["name"] == SKILL.parent.name
+    assert 50 < len(fields["description"]) <= 1024
 
 
 PAGE = """

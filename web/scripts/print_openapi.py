@@ -1,4 +1,4 @@
-"""Print the server's OpenAPI document without starting a server. `npm run types` makes the page's types from it."""
+"""Print the server's OpenAPI document without starting a server: `npm run types` and `make reference` read it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from importlib.metadata import version
 from types import SimpleNamespace
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -14,14 +15,15 @@ from stepwell.server.app import ROUTERS, product_routers
 from stepwell.server.openapi import install_openapi
 
 
-def print_document() -> None:
+def document() -> dict[str, Any]:
+    """The document of a server with all products."""
     app = FastAPI(title="Stepwell", version=version("stepwell"))
     app.state.services = SimpleNamespace(products=[Payments(None)])  # the only product with a header for runs
     for router in (*ROUTERS, *product_routers()):
         app.include_router(router)
     install_openapi(app)
-    json.dump(app.openapi(), sys.stdout)
+    return app.openapi()
 
 
 if __name__ == "__main__":
-    print_document()
+    json.dump(document(), sys.stdout)
