@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from importlib.metadata import version as installed
 from pathlib import Path
 
 import psycopg
@@ -58,8 +59,6 @@ def test_a_real_server_is_known_and_holds_its_database(tmp_path: Path):
     ids=["old", "unhealthy"],
 )
 def test_a_server_that_is_old_or_unhealthy_is_found(tmp_path: Path, version: str | None, ready: Reply, said: str):
-    from importlib.metadata import version as installed
-
     info = {"version": version or installed("stepwell"), "metadata": {"server": "stepwell"}}
     with serving(lambda asked: Reply(200, info) if asked.path == "/info" else ready) as server:
         finding = only("server", installation(tmp_path, {"STEPWELL_PORT": str(server.port)}))
@@ -188,7 +187,7 @@ def test_graphs_are_imported_only_on_request_and_the_output_stays_json(tmp_path:
     assert KEY not in tried.stdout + tried.stderr
 
 
-def test_no_planted_secret_is_printed(tmp_path: Path):
+def test_no_secret_is_printed(tmp_path: Path):
     """Every variable that may hold a secret holds one, and everything that can be wrong with it is."""
     secrets = {
         "ANTHROPIC_API_KEY": f'"{KEY}"',

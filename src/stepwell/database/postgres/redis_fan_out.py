@@ -285,9 +285,10 @@ async def find_fault(url: str) -> str | None:
     try:
         async with asyncio.timeout(_TIMEOUT_S):
             await client.ping()
-    except AuthenticationError:
-        return "It rejects the user or the password of STEPWELL_REDIS_URL."
     except _TROUBLE as error:
+        # While it connects, the client raises the cause inside another error.
+        if isinstance(error, AuthenticationError) or isinstance(error.__cause__, AuthenticationError):
+            return "It rejects the user or the password of STEPWELL_REDIS_URL."
         return f"{place_of(url)} does not answer ({type(error).__name__})."
     finally:
         await client.aclose()
