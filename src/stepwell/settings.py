@@ -327,19 +327,23 @@ class _Layer:
     """Whether provider SDKs read this layer themselves."""
 
 
-def _read_dotenv(path: Path) -> dict[str, str]:
+def read_dotenv(path: Path) -> dict[str, str | None]:
+    """The variables of a dotenv file, which may be missing; None for a name without an equals sign."""
     if not path.is_file():
         return {}
     from dotenv import dotenv_values  # here, so that importing settings stays cheap
 
     try:
         # Without interpolation, which would read the process environment behind our back; also, a key may contain a dollar sign.
-        values = dotenv_values(path, interpolate=False)
+        return dict(dotenv_values(path, interpolate=False))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"The file '{path.name}' cannot be read: {type(error).__name__}. Make it readable, UTF-8 text, or remove it."
         ) from error
-    return {name: value for name, value in values.items() if value is not None}
+
+
+def _read_dotenv(path: Path) -> dict[str, str]:
+    return {name: value for name, value in read_dotenv(path).items() if value is not None}
 
 
 def _find(layers: Sequence[_Layer], *names: str) -> str | None:
@@ -440,10 +444,10 @@ def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:
     if sink := _find(layers, "STEPWELL_TRACES"):
         return _find_trace_sink(layers, sink.lower())
     places = [place for place, layer in enumerate(layers) if _find([layer], *OTEL_HEADERS)]
-    endpoint = _find(layers[: places[0] + 1] if places else layers, *OTEL_ENDPOINTS)
+    endpoint, content = _find(layers[: places[0] + 1] if places else layers, *OTEL_ENDPOINTS), _wants_content(layers)
     if endpoint is None:
         return None
-    return TelemetrySettings(endpoint, _secret(_find(layers, *OTEL_HEADERS)), _wants_content(layers))
+    return TelemetrySettings(endpoint, _secret(_find(layers, *OTEL_HEADERS)), content)
 
 
 def _wants_content(layers: Sequence[_Layer]) -> bool:
@@ -484,6 +488,25 @@ def _sink_headers(layers: Sequence[_Layer], sink: str) -> dict[str, str]:
 def _either(names: Iterable[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} or {last}"
+
+
+class _Asked(dict[str, str]):
+    """An empty environment that notes what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.names.add(str(name))
+        return False
+
+
+def known_variables() -> frozenset[str]:
+    """The names of all variables that `Settings.load` looks for in an empty environment, our own among them."""
+    asked = _Asked()
+    Settings.load(asked)
+    return frozenset(asked.names)
 
 
 def prefer_in_environment(variable: str, value: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.answers.asking import mark_schema
+from stepwell.answers.asking import ANSWER_WORDS, mark_schema
 from stepwell.answers.typed import read_line, wording
 
 APPROVAL: dict[str, Any] = {
@@ -57,6 +57,15 @@ def test_yes_means_true_for_a_question_of_ours_and_is_text_for_others():
         read_line(PLAN, "perhaps", schema)
     assert wording(PLAN, schema).endswith("Send true or false. Yes or no will do.")
     assert wording({"question": "Which one?"}) == "Which one?"
+
+
+@pytest.mark.parametrize(("words", "how"), [(["yes"], "Send ids. Yes will do."), ([], "Send ids.")], ids=["yes", "none"])
+def test_a_question_says_which_words_it_takes(words: list[str], how: str):
+    schema = mark_schema(PLAN, {"description": "Send ids.", ANSWER_WORDS: words})
+    assert wording(PLAN, schema).endswith(how)
+    with pytest.raises(ValueError, match=how):
+        read_line(PLAN, "no", schema)
+    assert read_line(PLAN, '{"admit": []}', schema) == {"admit": []}
 
 
 def test_a_question_of_ours_is_an_outline_and_others_are_shown_as_they_are():

@@ -33,6 +33,8 @@ ACTION_REQUESTS = "action_requests"
 """The kind of LangChain's approvals: they have no `type`, so we recognise them by this field."""
 ANSWER_KIND = "x-stepwell-answer"
 """The keyword with which a schema says that the question is ours, and what kind it is. Validators ignore this keyword."""
+ANSWER_WORDS = "x-stepwell-words"
+"""The keyword with which a schema says which of the words yes and no are an answer; without it, both are."""
 
 # LangGraph's keys in a node's config: the answers of this run by id, and the place where an answer without an id waits.
 _ANSWERS_BY_ID, _SCRATCHPAD = "__pregel_resume_map", "__pregel_scratchpad"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stepwell.answers.asking import Json, ask
+from stepwell.answers.asking import ANSWER_WORDS, Json, ask
 
 PAYMENT_EXHAUSTED = "payment_exhausted"
 
@@ -13,6 +13,7 @@ _SCHEMA: Json = {
     "type": "object",
     "properties": {"funding_id": {"type": "string"}, "cancel": {"const": True}},
     "description": "Who pays: the id of a session. Or, that nobody does.",
+    ANSWER_WORDS: [],
 }
 
 

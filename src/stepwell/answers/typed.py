@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepwell.answers.approvals import is_approval
-from stepwell.answers.asking import is_ours
+from stepwell.answers.asking import ANSWER_WORDS, is_ours
 from stepwell.answers.clarification import is_clarification
 from stepwell.answers.elicitation import elicitation_fault, is_elicitation
 
@@ -101,15 +101,24 @@ def read_line(question: Any, line: str, schema: Json | None = None) -> Any:
         return answer
     answer = parse_line(line)
     if is_ours(question, schema) and isinstance(answer, str):
-        if (said := line.strip().casefold()) not in (*_YES, *_NO):
+        said = line.strip().casefold()
+        word = "yes" if said in _YES else "no" if said in _NO else ""
+        if word not in _words_taken(schema):
             raise ValueError(_how_to_answer(schema))
-        return said in _YES
+        return word == "yes"
     return answer
 
 
 def _how_to_answer(schema: Json | None) -> str:
     """How to answer one of our questions that has no form of its own."""
-    return f"{(schema or {}).get('description', '')} Yes or no will do.".strip()
+    words = " or ".join(_words_taken(schema)).capitalize()
+    return f"{(schema or {}).get('description', '')}{f' {words} will do.' if words else ''}".strip()
+
+
+def _words_taken(schema: Json | None) -> tuple[str, ...]:
+    """Which of yes and no the question takes. Only these two: a schema comes from a checkpoint."""
+    words = (schema or {}).get(ANSWER_WORDS)
+    return tuple(word for word in ("yes", "no") if not isinstance(words, list | tuple) or word in words)
 
 
 def request_wording(request: Json) -> str:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stepwell.cli.operator.server_condition import NEEDED
+from stepwell.cli.operator.doctor.extras import missing_packages
 from stepwell.cli.serve_screen import Farewell, first_screen
 from stepwell.errors import ConfigurationError, MissingExtraError
 from stepwell.private_files import make_private_folder
@@ -189,7 +189,7 @@ async def has_stuck_tasks() -> bool:
 
 
 def require_extra() -> None:
-    if any(importlib.util.find_spec(package) is None for package in NEEDED):
+    if missing_packages("server"):
         raise MissingExtraError("The server", "server")
 
 

@@ -99,8 +99,7 @@ def _runs(number: int) -> str:
 
 def _model(settings: Settings) -> Iterator[str]:
     """The model our applications use and why, or how to set one up. Imports no provider's package."""
-    from stepwell.cli.operator.doctor import warning_about
-    from stepwell.models.choice import model_from_environment
+    from stepwell.models.choice import model_from_environment, warning_about
     from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
     from stepwell.models.providers import check_installed
 

@@ -22,6 +22,20 @@ class Contents:
 
 
 @dataclass(frozen=True)
+class Driving:
+    """Who drives the runs that have not ended."""
+
+    workers: int
+    """Processes with a fresh heartbeat."""
+    abandoned: int
+    """Threads whose worker is dead and which no other worker has taken over yet."""
+    waiting: int
+    """Threads with a run that is due and that no worker drives."""
+    oldest_s: float
+    """How long the oldest of these runs has been due."""
+
+
+@dataclass(frozen=True)
 class Condition:
     form: int
     missing: tuple[Migration, ...]
@@ -30,6 +44,7 @@ class Condition:
     free_bytes: int | None
     """Unused space inside the database, where known."""
     contents: Contents
+    driving: Driving
     in_use: str
 
 
@@ -46,3 +61,21 @@ def count_contents(connection: Connection, form: int) -> Contents:
         unreadable_runs=count("unreadable_runs"),
         half_erased=count("erasing"),
     )
+
+
+_DRIVING = """
+SELECT (SELECT COUNT(*) FROM workers WHERE alive_until > :now) AS workers,
+  (SELECT COUNT(*) FROM threads WHERE lease_run IS NOT NULL
+    AND lease_holder NOT IN (SELECT worker FROM workers WHERE alive_until > :now)) AS abandoned,
+  (SELECT COUNT(*) FROM threads WHERE next_run IS NOT NULL AND lease_run IS NULL) AS waiting,
+  (SELECT MIN(r.due_at) FROM threads AS t JOIN runs AS r ON r.number = t.next_run WHERE t.lease_run IS NULL) AS oldest
+"""
+
+
+def look_at_driving(connection: Connection, form: int, now: float) -> Driving:
+    """Who drives the runs. `now` is the time of the database's clock."""
+    if not form:
+        return Driving(0, 0, 0, 0.0)
+    row = connection.execute(_DRIVING, {"now": now}).fetchone()
+    oldest_s = 0.0 if row["oldest"] is None else max(now - row["oldest"], 0.0)
+    return Driving(row["workers"], row["abandoned"], row["waiting"], oldest_s)

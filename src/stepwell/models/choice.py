@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from stepwell.errors import ModelUnavailableError
 from stepwell.models.connected import ConnectedModel, current_models
-from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
+from stepwell.models.local.catalogue import CATALOGUE, DEFAULT_LOCAL_MODEL
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, PROVIDERS, find_provider, known_provider
-from stepwell.settings import Settings
+from stepwell.settings import PROVIDER_VARIABLES, Settings
 
 # Name prefixes of the best-known families. LangChain has a longer list, but it assigns Gemini to Vertex and `gpt-oss` to OpenAI.
 _FAMILIES = {
@@ -154,4 +154,20 @@ def _first_with_key(settings: Settings) -> ModelChoice | None:
         name = PROVIDERS[provider].default_model
         if name:
             return ModelChoice(provider, name, f"{access.variable} is set")
+    return None
+
+
+def lacks_key(choice: ModelChoice, settings: Settings) -> bool:
+    """Whether the provider takes keys, and none is set for it."""
+    return choice.connected is None and choice.provider in PROVIDER_VARIABLES and choice.provider not in settings.access
+
+
+def warning_about(choice: ModelChoice, settings: Settings) -> str | None:
+    """What the chosen model is known to lack: an ability or a key."""
+    if choice.provider == LOCAL:
+        model = CATALOGUE.get(choice.name)
+        return model.cannot if model else None
+    if lacks_key(choice, settings):
+        keys, _ = PROVIDER_VARIABLES[choice.provider]
+        return f"{keys[0]} is not set, so the provider will reject requests. Set it in the environment or in .env."
     return None

@@ -56,7 +56,7 @@ def test_a_second_server_on_the_same_data_is_refused_with_a_sentence(server: Ser
         check=False,
     )
     assert second.returncode not in (0, None)
-    assert "Another process uses the database 'stepwell.db'" in second.stderr
+    assert f"Another process uses the database '{server.folder / 'stepwell.db'}'" in second.stderr
     assert "STEPWELL_DATA_DIR" in second.stderr
     assert "Traceback" not in second.stderr
     assert "Serving" not in second.stdout

@@ -176,7 +176,7 @@ def test_what_waits_goes_on_where_it_was_moved_to(place: Place, empty: str) -> N
         history = served.http.post(f"/threads/{talked}/history", json={}).json()
         refused = place.run("db", "move", "--to", empty)
         assert refused.returncode == 2
-        assert "A server uses the database 'stepwell.db'. Stop it" in refused.stderr
+        assert f"A server uses the database '{place.database}'. Stop it" in refused.stderr
         assert tables_of(empty) == set()
     move(place, place.database, empty)
     with serving(place, STEPWELL_DATABASE_URL=empty) as served:

@@ -11,6 +11,12 @@ from stepwell.cli import main
     ("given", "said"),
     [
         (["serv"], "stepwell: argument COMMAND: there is no 'serv'. Did you mean 'serve'?"),
+        (["reserch", "x"], "stepwell: argument COMMAND: there is no 'reserch'. Did you mean 'research'?"),
+        (
+            ["init", "x", "--template", "reserch"],
+            "stepwell init: argument --template: there is no 'reserch'. Did you mean 'research'?",
+        ),
+        (["doctor", "--onlin3"], "stepwell doctor: Unknown option '--onlin3'. Did you mean '--online'?"),
         (["serve", "--prot", "1"], "stepwell serve: Unknown option '--prot'. Did you mean '--port'?"),
         (["serve", "--prot=1"], "stepwell serve: Unknown option '--prot=1'. Did you mean '--port'?"),
         (["chat", "tutr"], "stepwell chat: argument APP: there is no 'tutr'. Did you mean 'tutor'?"),

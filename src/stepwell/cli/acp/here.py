@@ -31,6 +31,7 @@ from stepwell.terminal.acp.conversation import EditorThread
 from stepwell.terminal.acp.folder import EditorFolder
 from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
 from stepwell.terminal.dialogue.engine_session import EngineSession, open_engine
+from stepwell.validation import suggest
 
 MODES = ("messages-tuple", "updates", "custom")
 _DATABASE, _ABOUT = "thread.db", "session.json"
@@ -58,7 +59,7 @@ def choose_agent(graph: str | None, graphs: Path | None, model: str | None, deny
         raise ConfigurationError(f"'{graphs}' has several graphs. Choose one with --graph: {', '.join(registry.names)}.")
     name = graph or registry.names[0]
     if name not in registry.names:
-        raise NotFoundError("graph", name, f"There are: {', '.join(registry.names)}.")
+        raise NotFoundError("graph", name, f"{suggest(name, registry.names)} There are: {', '.join(registry.names)}.".strip())
 
     async def prepare(folder: Path, mcp_servers: Sequence[Any]) -> GraphRegistry:
         if mcp_servers:

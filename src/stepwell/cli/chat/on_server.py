@@ -26,6 +26,7 @@ from stepwell.terminal.dialogue.server_errors import as_sentences, refusal
 from stepwell.terminal.dialogue.session import ThreadLine
 from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.terminal.own_command import spell_command
+from stepwell.validation import suggest
 
 MODES = ("messages-tuple", "updates", "custom")
 USUAL_ASSISTANT = "simple_agent"
@@ -128,8 +129,8 @@ async def choose_assistant(client: LangGraphClient, url: str, wanted: str | None
         return (own and _find(found, own)) or _find(found, USUAL_ASSISTANT) or found[0]
     if chosen := _find(found, wanted):
         return chosen
-    names = ", ".join(dict.fromkeys(map(_name, found)))
-    raise NotFoundError("assistant", wanted, f"The server at {url} has: {names}.")
+    names = list(dict.fromkeys(map(_name, found)))
+    raise NotFoundError("assistant", wanted, f"{suggest(wanted, names)} The server at {url} has: {', '.join(names)}.".strip())
 
 
 async def _assistant_of(client: LangGraphClient, thread: str) -> str | None:

@@ -247,17 +247,29 @@ def _run_effects(arguments: argparse.Namespace) -> int:
 def _add_doctor(commands: Commands) -> None:
     doctor = commands.add_parser(
         "doctor",
-        help="show which model is used and why, what is missing, and the state of the server",
-        description="Show which model would be used and why, what the other providers still need, what is installed on this "
-        "machine, and the state of the server and its database.",
+        help="find problems and say what mends them; show which model is used and why",
+        description="Look for the likeliest problems of this installation: keys, models, settings, database, graphs, the server. Each "
+        "finding says what mends it. Changes nothing. Exit code 1 if there is a problem.",
+    )
+    doctor.add_argument(
+        "--online", action="store_true", help="also ask providers and object storage, with requests that cost nothing"
+    )
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    doctor.add_argument(
+        "--graphs",
+        metavar="FILE",
+        type=Path,
+        nargs="?",
+        const=Path("langgraph.json"),
+        help="also import the graphs of this langgraph.json, which runs the project's code (without FILE: ./langgraph.json)",
     )
     doctor.set_defaults(run=_run_doctor)
 
 
 def _run_doctor(arguments: argparse.Namespace) -> int:
-    from stepwell.cli.operator import doctor
+    from stepwell.cli.operator.doctor import command
 
-    return doctor.run()
+    return command.run(online=arguments.online, as_json=arguments.json, graphs_file=arguments.graphs)
 
 
 def _add_place(action: argparse.ArgumentParser) -> None:

@@ -9,12 +9,14 @@ from typing import TypeVar
 from stepwell.clock import SystemClock
 from stepwell.database.crons import Cron, CronFilter, CronSlot, CronTable
 from stepwell.database.records.types import Page
+from stepwell.errors import RunError
 from stepwell.secrets.values import without_secrets
 from stepwell.settings import Settings
 from stepwell.state.wire import encode
 from stepwell.terminal.database_file import require_database, with_database
 from stepwell.terminal.server_request import ask_server
 from stepwell.terminal.tables import align
+from stepwell.validation import suggest
 
 T = TypeVar("T")
 
@@ -37,9 +39,23 @@ def add(*, assistant: str, schedule: str, message: str, timezone: str | None, ur
     """Start a run with this message by a schedule. Each run's thread is kept."""
     given = {"messages": [{"role": "user", "content": message}]}
     body = {"assistant_id": assistant, "schedule": schedule, "timezone": timezone, "input": given, "on_run_completed": "keep"}
-    made = ask_server(url, Settings.load(), "/runs/crons", body=body)
+    settings = Settings.load()
+    try:
+        made = ask_server(url, settings, "/runs/crons", body=body)
+    except RunError as error:
+        raise RunError(f"{error}{_suggest_assistant(assistant, url, settings)}") from error
     print(f"{made['cron_id']} runs {assistant} next at {made['next_run_date']}.")
     return 0
+
+
+def _suggest_assistant(given: str, url: str, settings: Settings) -> str:
+    """The nearest name of an assistant on the server, if the given one is not there."""
+    try:
+        found = ask_server(url, settings, "/assistants/search", body={"limit": 1000})
+    except RunError:
+        return ""
+    known = {each[part] for each in found for part in ("assistant_id", "name", "graph_id") if each.get(part)}
+    return "" if given in known else suggest(given, sorted(known))
 
 
 def remove(*, cron_id: str, database_url: str | None) -> int:

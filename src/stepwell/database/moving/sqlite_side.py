@@ -191,7 +191,7 @@ def _listed(table: Table) -> str:
 def _lock(file: Path) -> ProcessLock:
     lock = ProcessLock(file.with_name(file.name + ".lock"))
     if not lock.try_acquire():
-        raise ConfigurationError(f"A server uses the database '{file.name}'. Stop it, and move again.")
+        raise ConfigurationError(f"A server uses the database '{file.absolute()}'. Stop it, and move again.")
     return lock
 
 

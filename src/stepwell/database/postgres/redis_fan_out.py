@@ -35,7 +35,7 @@ with needs_extra("Events through Redis", "redis"):
     from redis.asyncio import Redis
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
-    from redis.exceptions import RedisError
+    from redis.exceptions import AuthenticationError, RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -274,6 +274,25 @@ def place_of(url: str) -> str:
         return f"{named.hostname}:{named.port or 6379}" if named.hostname else named.path or "?"
     except ValueError:
         return "?"
+
+
+async def find_fault(url: str) -> str | None:
+    """Why Redis at this address cannot be used, in a sentence without the address; None if it answers."""
+    try:
+        client = _connect(url)
+    except ConfigurationError as error:
+        return str(error)
+    try:
+        async with asyncio.timeout(_TIMEOUT_S):
+            await client.ping()
+    except _TROUBLE as error:
+        # While it connects, the client raises the cause inside another error.
+        if isinstance(error, AuthenticationError) or isinstance(error.__cause__, AuthenticationError):
+            return "It rejects the user or the password of STEPWELL_REDIS_URL."
+        return f"{place_of(url)} does not answer ({type(error).__name__})."
+    finally:
+        await client.aclose()
+    return None
 
 
 def _connect(url: str) -> Redis:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from time import time
 
-from stepwell.database.condition import Condition, count_contents
+from stepwell.database.condition import Condition, count_contents, look_at_driving
 from stepwell.database.sqlite.database import free_bytes
 from stepwell.database.sqlite.migrate import find_missing, require_known
 from stepwell.database.sqlite.opening import opening
@@ -17,6 +18,7 @@ from stepwell.sql import SqliteConnection
 def inspect_database(database: Path) -> Condition:
     """Raises `ConfigurationError` if the file can't be read, or has a form that this version does not know."""
     with opening(database), closing(_connect(database)) as connection:
+        connection.row_factory = sqlite3.Row
         connection.execute("BEGIN")
         forms = require_known(connection)
         return Condition(
@@ -25,6 +27,7 @@ def inspect_database(database: Path) -> Condition:
             size_bytes=sum(file.stat().st_size for file in (database, _log(database)) if file.exists()),
             free_bytes=free_bytes(connection),
             contents=count_contents(connection, forms.platform),
+            driving=look_at_driving(connection, forms.platform, time()),
             in_use="by a server" if is_in_use(database) else "no",
         )
 

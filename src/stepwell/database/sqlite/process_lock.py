@@ -22,7 +22,7 @@ class ProcessLock:
     def acquire(self) -> None:
         if not self.try_acquire():
             raise ConfigurationError(
-                f"Another process uses the database '{self._database.name}'. Stop it, "
+                f"Another process uses the database '{self._database.absolute()}'. Stop it, "
                 "or give this one another folder with STEPWELL_DATA_DIR."
             )
 

@@ -13,7 +13,18 @@ sentences  evidence -> a `Problem` in words
 
 from __future__ import annotations
 
+from stepwell.models.probe.keys import key_problem
 from stepwell.models.probe.result import Probe, Problem, ProblemKind
-from stepwell.models.probe.testing import ProbeLimits, ProbeTarget, probe
+from stepwell.models.probe.testing import ProbeLimits, ProbeTarget, ask_for_models, embedded_problem, probe
 
-__all__ = ["Probe", "ProbeLimits", "ProbeTarget", "Problem", "ProblemKind", "probe"]
+__all__ = [
+    "Probe",
+    "ProbeLimits",
+    "ProbeTarget",
+    "Problem",
+    "ProblemKind",
+    "ask_for_models",
+    "embedded_problem",
+    "key_problem",
+    "probe",
+]

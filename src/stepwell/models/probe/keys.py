@@ -22,6 +22,13 @@ _OWNERS = (
     ("sk-", "openai", "OpenAI"),
 )
 """How keys start, the longest first, with the provider that issues them."""
+_SHARED = {"sk-": ("openai", "deepseek")}
+"""Beginnings that keys of several providers have."""
+_PLACEHOLDER = re.compile(
+    r"^<.*>$|your[-_ ]?(?:api|key|own|secret|token|openai|anthropic)|change[-_]?me|placeholder|x{6}|insert[-_ ]|[-_]here$"
+    r"|^(?:todo|none|null|dummy|test|fake|secret|key|api[-_]?key)$",
+    re.IGNORECASE,
+)
 _QUOTES = "\"'`“”‘’«»"
 _ASSIGNMENT = re.compile(r"^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=")
 
@@ -34,7 +41,9 @@ def key_problem(guide: ProviderGuide, key: Secret | None, *, own_address: bool) 
     fault = _fault(text)
     if fault:
         return Problem("key_malformed", fault)
-    owner = None if own_address or not guide.needs_key else _owner(text)
+    if not own_address and guide.needs_key and _PLACEHOLDER.search(text):
+        return Problem("key_malformed", "This is a placeholder from an example, not a key. Enter your own key.")
+    owner = None if own_address or not guide.needs_key else _owner(text, guide.id)
     if owner is None or owner[0] == guide.id:
         return None
     wanted = f"enter a key that {guide.key_hint}" if guide.key_hint else f"enter a key of {guide.title}"
@@ -67,5 +76,8 @@ def _fault(text: str) -> str | None:
     return None
 
 
-def _owner(text: str) -> tuple[str, str] | None:
-    return next(((provider, title) for start, provider, title in _OWNERS if text.startswith(start)), None)
+def _owner(text: str, wanted: str) -> tuple[str, str] | None:
+    for start, provider, title in _OWNERS:
+        if text.startswith(start):
+            return None if wanted in _SHARED.get(start, ()) else (provider, title)
+    return None

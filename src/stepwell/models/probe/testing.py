@@ -15,6 +15,7 @@ from stepwell.models.abilities import abilities_of
 from stepwell.models.access import normal_address
 from stepwell.models.choice import ModelChoice
 from stepwell.models.connected import ConnectedModel
+from stepwell.models.discovery import is_loopback
 from stepwell.models.local.catalogue import find_local_model
 from stepwell.models.probe.evidence import evidence_of
 from stepwell.models.probe.keys import key_problem
@@ -84,6 +85,27 @@ async def probe(
     return test.result(problem)
 
 
+async def ask_for_models(provider: str, name: str, key: Secret | None, address: str) -> tuple[Problem | None, int]:
+    """One request without tokens, for the list of models: what is wrong (also if it lacks the named model), and how many it has."""
+    import httpx
+
+    about = About(guide_of(provider), name, address, bool(key and key.reveal()))
+    known = [*([key.reveal()] if key else []), *secrets_of_address(address)]
+    limits = ProbeLimits()
+    try:
+        async with (
+            asyncio.timeout(limits.total_s),
+            httpx.AsyncClient(timeout=limits.list_s, follow_redirects=False, trust_env=not is_loopback(address)) as client,
+        ):
+            listing = await list_models(client, about, key)
+    except TimeoutError:
+        return timeout_problem(about), 0
+    problem = listing.problem
+    if problem is None and name and listing.names and not {name, f"{name}:latest"} & set(listing.names):
+        problem = unknown_model(replace(about, names=listing.names))
+    return replace(problem, sentence=hide_secrets(problem.sentence, known)) if problem else None, len(listing.names)
+
+
 def _connected(model: ConnectedModel | ProbeTarget, settings: Settings) -> ConnectedModel:
     """The model with its key and address, also if they are the environment's."""
     if isinstance(model, ProbeTarget):
@@ -150,7 +172,7 @@ class _Test:
     def _check_name(self) -> Problem | None:
         about = self.about
         if about.guide.id == LOCAL:
-            return _embedded_problem(about, self._settings)
+            return embedded_problem(about.model, self._settings)
         if not about.model:
             return no_model(about)
         if not is_for_chat(about.model):
@@ -235,18 +257,18 @@ class _Test:
         return None if called else Problem("no_tools", no_tools(self.about))
 
 
-def _embedded_problem(about: About, settings: Settings) -> Problem | None:
+def embedded_problem(name: str, settings: Settings) -> Problem | None:
     """What keeps an embedded model from answering soon. A test downloads nothing."""
     from stepwell.models.local.models import process_local_models
 
     try:
-        known = find_local_model(about.model)
-        if process_local_models(settings).is_downloaded(about.model):
+        known = find_local_model(name)
+        if process_local_models(settings).is_downloaded(name):
             return None
     except ConfigurationError as error:
         return Problem("model_unknown", str(error))
     if known is None:
-        return Problem("model_unknown", f"There is no file '{Path(about.model).name}' at this path. Check the path.")
+        return Problem("model_unknown", f"There is no file '{Path(name).name}' at this path. Check the path.")
     size = f"{known.size_bytes / 1e6:,.0f} MB"
     return Problem(
         "model_not_pulled",

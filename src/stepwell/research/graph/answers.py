@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from stepwell.answers import FindFault, ask_again
-from stepwell.answers.asking import worded
+from stepwell.answers.asking import ANSWER_WORDS, worded
 from stepwell.research.graph.schemas import Approval, RetryAnswer
 from stepwell.validation import describe_first_fault
 
@@ -32,7 +32,8 @@ Answer = TypeVar("Answer")
 
 def ask(question: Mapping[str, Any], read: Callable[[Any], Answer], describe: Callable[[ValueError], str] = str) -> Answer:
     """Ask until the answer is valid, because a mistyped answer must not spoil the research."""
-    return ask_again(question, read, describe, {"description": describe_taken(question)})
+    words = ["yes"] if question["type"] == SOURCE_REVIEW else ["yes", "no"]
+    return ask_again(question, read, describe, {"description": describe_taken(question), ANSWER_WORDS: words})
 
 
 def describe_taken(question: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ from stepwell.runs.graphs.project.store import StoreSpec, read_store
 from stepwell.runs.graphs.project.webhooks import ProjectWebhooks, read_webhooks
 from stepwell.runs.graphs.sources import GraphSpec
 from stepwell.settings import fill_environment
+from stepwell.validation import suggest
 
 _FOR_IMAGES = frozenset(
     {"$schema", "python_version", "api_version", "base_image", "image_distro", "pip_config_file", "pip_installer"}
@@ -39,6 +40,7 @@ _REFUSED = {
     "encrypt the disk instead",
 }
 """Keys that protect something: a server that ignored them would be less safe than the project asks for."""
+_READ = ("graphs", "dependencies", "env", "checkpointer", "store", "auth", "http", "webhooks")
 _NOT_HONOURED = {
     "priority": "runs are driven in the order they arrive",
     "ui": "the project's user interfaces are not built",
@@ -130,8 +132,10 @@ def _refuse(content: Mapping[str, Any], file: str) -> None:
 def _graphs(content: Mapping[str, Any], file: str) -> dict[str, GraphSpec]:
     entries = content.get("graphs")
     if not isinstance(entries, dict) or not entries:
+        near = next((key for key in content if key not in _READ and suggest(key, ["graphs"])), None)
+        hint = f" Rename '{near}'." if near else ""
         raise ConfigurationError(
-            f'\'{file}\' has no \'graphs\'. Write at least one: {{"graphs": {{"agent": "./agent.py:graph"}}}}.'
+            f'\'{file}\' has no \'graphs\'.{hint} Write at least one: {{"graphs": {{"agent": "./agent.py:graph"}}}}.'
         )
     graphs = {}
     for graph_id, entry in entries.items():
@@ -192,14 +196,11 @@ def _serde(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
     notes = []
     for key, value in content.items():
-        if (
-            not value
-            or key in _FOR_IMAGES
-            or key in ("graphs", "dependencies", "env", "checkpointer", "store", "auth", "http", "webhooks")
-        ):
+        if not value or key in _FOR_IMAGES or key in _READ:
             continue
-        reason = _NOT_HONOURED.get(key, "this key is unknown")
-        notes.append(f"'{key}' in '{file}' is not honoured: {reason}.")
+        reason = _NOT_HONOURED.get(key)
+        hint = "" if reason else suggest(key, _READ)
+        notes.append(f"'{key}' in '{file}' is not honoured: {reason or 'this key is unknown'}.{hint}")
     checkpointer = content.get("checkpointer")
     if isinstance(checkpointer, dict) and (others := sorted(set(checkpointer) - {"serde", "ttl"})):
         notes.append(
