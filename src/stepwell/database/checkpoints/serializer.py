@@ -2,8 +2,8 @@
 
 **Types.** A checkpoint can name any callable, and by default LangGraph's serializer calls it when the checkpoint is loaded. So anyone
 who can write one row could run code here. Ours (`strict_serializer`) accepts a list of types and leaves everything else as plain data; it
-never unpickles. `check_strict` reads data that names such calls and checks whether they happen; a server runs this check before it accepts
-requests.
+never unpickles. Messages, which are most of what a thread holds, are put together directly (`stored_messages`). `check_strict` reads data
+that names such calls and checks whether they happen; a server runs this check before it accepts requests.
 
 **Ids.** Checkpoints are ordered by their ids, which LangGraph makes from the clock. Within a process, each id is greater than the one
 before. Across processes nothing ensures that: if the clock was set back in between, a new run's checkpoints would sort before those of the
@@ -26,16 +26,39 @@ from langgraph.checkpoint.base import id as langgraph_ids
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from stepwell.database.checkpoints.stored_messages import revive
 from stepwell.errors import ConfigurationError
+from stepwell.state.channels import snapshot
 
-# LangGraph's codes for "call this with": one value, a list, keywords, through a method, and for the two kinds of pydantic models.
+# LangGraph's codes for "call this with": one value, a list, keywords, through a method, and for the two kinds of pydantic models. The code
+# after those of NumPy is a snapshot's.
 _ONE, _LIST, _KEYWORDS, _METHOD, _PYDANTIC_1, _PYDANTIC_2 = range(6)
+_SNAPSHOT = 7
 _TIME_UUID_VERSION = 6
 
 
 def strict_serializer(allowed: Collection[tuple[str, ...]] = ()) -> JsonPlusSerializer:
     """A serializer that deserialises only LangGraph's own safe types and those named here, as (module, class)."""
-    return JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=tuple(allowed))
+    return _StrictSerializer(pickle_fallback=False, allowed_msgpack_modules=tuple(allowed))
+
+
+class _StrictSerializer(JsonPlusSerializer):
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        form, packed = data
+        return self._unpack(packed) if form == "msgpack" else super().loads_typed(data)
+
+    def _unpack(self, packed: bytes) -> Any:
+        return ormsgpack.unpackb(packed, ext_hook=self._revive, option=ormsgpack.OPT_NON_STR_KEYS)
+
+    def _revive(self, code: int, packed: bytes) -> Any:
+        if code == _SNAPSHOT:
+            return snapshot(self._unpack(packed))
+        if code == _PYDANTIC_2:
+            called = self._unpack(packed)
+            message = revive(*called[:3]) if type(called) is list and len(called) > 2 else None
+            if message is not None:
+                return message
+        return self._unpack_ext_hook(code, packed)
 
 
 def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:
