@@ -26,6 +26,7 @@ from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, is_typeddict
 
 from stepwell.agent.halves import complete_halves
+from stepwell.agent.quiet import quieten
 from stepwell.agent.signals import let_signals_pass
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
@@ -103,6 +104,7 @@ def compile_agent(
     _take_carried(graph)
     lighten(graph)
     untrace(graph)
+    quieten(graph)
     mark_run_modes(graph)
     if rewind := _rewind_in(stack):
         mark_rewind(graph, rewind)
