@@ -36,10 +36,8 @@ class ModelGate(Gate):
     models: ModelsOfRuns
 
     async def admit(self, arrival: Arrival) -> Arrival:
-        thread_id = arrival.order.thread_id
-        told = {"this conversation": await self.models.told_by_thread(arrival.caller, thread_id)} if thread_id else {}
-        told["this assistant"] = _asked_by_assistant(arrival.assistant)
-        pinned = await self.models.choose(arrival.caller, _asked(arrival.order), told)
+        asked, by_assistant = _asked(arrival.order), _asked_by_assistant(arrival.assistant)
+        pinned = await self.models.choose(arrival.caller, arrival.order.thread_id, asked, by_assistant)
         return replace(arrival, place=replace(arrival.place, pinned={**arrival.place.pinned, **pinned}))
 
     def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance:

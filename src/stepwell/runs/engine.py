@@ -376,11 +376,18 @@ class Engine:
         return replace(admission, checked=checked)
 
     async def events(
-        self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None
+        self,
+        owner: str | None,
+        thread_id: str,
+        run_id: str,
+        *,
+        after: int = BEGINNING,
+        modes: Sequence[str] | None = None,
+        found: Run | None = None,
     ) -> AsyncIterator[list[RunEvent]]:
         """A run's events after number `after`, existing and future, up to the run's end. With `modes`, events of other modes are left
-        out."""
-        run = await self._persistence.records.get_run(owner, thread_id, run_id)
+        out. `found` is the run, if the owner has just started or got it."""
+        run = found or await self._persistence.records.get_run(owner, thread_id, run_id)
         wanted = None if modes is None else {_event_name(mode) for mode in modes} | _ALWAYS_SENT
         async for batch in self._persistence.events.follow_run(thread_id, run_id, after=after):
             if run.resumes:

@@ -22,6 +22,7 @@ from stepwell.server.addresses import PUBLIC_PATHS
 from stepwell.server.parts import ProductService
 from stepwell.server.problems import MEDIA_TYPE
 from stepwell.server.run_headers import STARTS_RUN
+from stepwell.server.schemas.fields import building_models
 from stepwell.server.schemas.system import Problem
 
 DESCRIPTION = "Assistants, threads and runs: the API of LangGraph's SDKs. Errors are RFC 9457 problems."
@@ -48,7 +49,8 @@ def install_openapi(app: FastAPI, security: Mapping[str, Any] | None = None) -> 
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            document = get_openapi(title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes)
+            with building_models():
+                document = get_openapi(title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes)
             document = _with_problems(_with_run_headers(document, app.state.services.products))
             app.openapi_schema = _with_security(document, security or {})
         return app.openapi_schema

@@ -96,7 +96,7 @@ def stream_run(
     additions: Additions = (),
 ) -> Response:
     """The run's events after `after`, and at the end what products add."""
-    batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
+    batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes, found=run)
     on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
     pieces, headers = frames(batches), run_headers(run, "stream")
     for addition in additions:

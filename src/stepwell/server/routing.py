@@ -10,6 +10,7 @@ from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
 from stepwell.server.parts import Services
+from stepwell.server.schemas.fields import building_models
 
 
 class JsonRequest(Request):
@@ -22,12 +23,18 @@ class JsonRequest(Request):
 
 
 class JsonRoute(APIRoute):
-    """A route whose body is JSON."""
+    """A route whose body is JSON. The body's model is built by the first request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        unbuilt = self.body_field
 
         async def handle_json(request: Request) -> Response:
+            nonlocal unbuilt
+            if unbuilt:
+                with building_models():
+                    unbuilt.validate({})
+                unbuilt = None
             return await handle(JsonRequest(request.scope, request.receive))
 
         return handle_json

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from stepwell.research.audit.canonical import sha256
 from stepwell.research.audit.demo import is_demo
@@ -241,7 +241,7 @@ class VerificationResponse(WireModel):
     )
 
 
-class VerifyQuery(WireModel):
+class VerifyQuery(BaseModel):
     """What the reader already knows; the same as the options of `stepwell verify`."""
 
     head: str | None = Field(default=None, max_length=200, description="The expected head, or at least its first 16 digits")

@@ -193,6 +193,8 @@ class GraphRegistry:
     ) -> frozenset[str] | None:
         """The fields of a graph's input; `None` if it accepts anything, or if unknown because it is built per use or can't be built."""
         served = self._find(graph_id)
+        if served.only:  # its models do not depend on the owner
+            return input_fields(served.only[0])
         models = await self._models_for(owner)
         if not (served.find(models) or served.per_use or served.problem):
             with suppress(GraphBuildError):  # the run will report it

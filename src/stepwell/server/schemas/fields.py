@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -11,6 +14,7 @@ import re2
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 
 UUID_PATTERN = "^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$"
 MAX_PAGE = 1000
@@ -87,6 +91,15 @@ class WireModel(BaseModel):
     seldom needs, and building them took a tenth of its start-up."""
 
     model_config = ConfigDict(defer_build=True)
+
+
+@contextmanager
+def building_models() -> Iterator[None]:
+    """For the first use of a `WireModel` as a parameter: FastAPI gives a body an alias, and silences pydantic's warning about it only
+    where it declares the parameter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
+        yield
 
 
 class Body(WireModel):
