@@ -28,12 +28,13 @@ _HOLDS = {
     "sqlite": "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
     "postgres": "UPDATE threads SET fence = fence WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ? RETURNING 1",
 }
-# The same for many leases, in Postgres. Returns those that hold, as a JSON text.
+# The same for many leases, in Postgres. Returns those that hold, as a JSON text. Appending '' keeps Postgres from reading, by the index of
+# leases, all threads of the worker for each of them.
 _HOLD = """
 WITH held AS (
   UPDATE threads AS t SET fence = t.fence FROM json_array_elements(CAST(? AS JSON)) AS wanted
   WHERE t.thread_id = wanted.value ->> 0 AND t.fence = CAST(wanted.value ->> 1 AS BIGINT) AND t.lease_run = wanted.value ->> 2
-    AND t.lease_holder = wanted.value ->> 3
+    AND t.lease_holder || '' = wanted.value ->> 3
   RETURNING t.thread_id, t.fence, t.lease_run, t.lease_holder
 )
 SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, fence, lease_run, lease_holder)) AS TEXT), '[]') FROM held

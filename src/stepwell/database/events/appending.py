@@ -29,7 +29,8 @@ from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.sql import Connection
 
 # Each statement takes a list of [thread, fence, run, worker, number of events], raises the counter of every thread whose lease still
-# matches, and returns those threads with the new counter, fence, run and worker. Postgres does this in one round trip.
+# matches, and returns those threads with the new counter, fence, run and worker. Postgres does this in one round trip, and finds each
+# thread by its id (see `fence`).
 _LOOK = """
 SELECT json_group_array(json_array(t.thread_id, t.last_seq + json_extract(wanted.value, '$[4]'), t.fence, t.lease_run, t.lease_holder))
 FROM json_each(?) AS wanted CROSS JOIN threads AS t
@@ -45,7 +46,7 @@ WITH counted AS (
   UPDATE threads AS t SET last_seq = t.last_seq + CAST(wanted.value ->> 4 AS BIGINT)
   FROM json_array_elements(CAST(? AS JSON)) AS wanted
   WHERE t.thread_id = wanted.value ->> 0 AND t.fence = CAST(wanted.value ->> 1 AS BIGINT) AND t.lease_run = wanted.value ->> 2
-    AND t.lease_holder = wanted.value ->> 3
+    AND t.lease_holder || '' = wanted.value ->> 3
   RETURNING t.thread_id, t.last_seq, t.fence, t.lease_run, t.lease_holder
 )
 SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, last_seq, fence, lease_run, lease_holder)) AS TEXT), '[]') FROM counted

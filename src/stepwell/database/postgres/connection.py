@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -58,9 +59,29 @@ def translate(sql: str) -> str:
     return _TOKENS.sub(replace, sql)
 
 
-class PostgresRow(tuple[Any, ...]):
-    """A row of a result."""
+@lru_cache(maxsize=2000)
+def number(sql: str) -> tuple[bytes, tuple[str, ...]]:
+    """The SQL with Postgres's own placeholders (`$1`), and the names of the parameters in that order; no names for `?`."""
+    names: list[str] = []
+    marks = count(1)
 
+    def replace(token: re.Match[str]) -> str:
+        text = token[0]
+        if text == "?":
+            return f"${next(marks)}"
+        if text[0] != ":" or text == "::":
+            return text
+        if text[1:] not in names:
+            names.append(text[1:])
+        return f"${names.index(text[1:]) + 1}"
+
+    return _TOKENS.sub(replace, sql).encode(), tuple(names)
+
+
+class PostgresRow(tuple[Any, ...]):
+    """A row of a result. Each form of rows is a subclass."""
+
+    __slots__ = ()
     names: Mapping[str, int]
 
     def __getitem__(self, key: Any) -> Any:
@@ -70,15 +91,14 @@ class PostgresRow(tuple[Any, ...]):
         return list(self.names)
 
 
+@lru_cache(maxsize=2000)
+def _row_form(names: tuple[str, ...]) -> type[PostgresRow]:
+    return type("PostgresRow", (PostgresRow,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}})
+
+
 def _rows(cursor: psycopg.Cursor[Any]) -> Any:
-    names = {column.name: place for place, column in enumerate(cursor.description or ())}
-
-    def make(values: Sequence[Any]) -> PostgresRow:
-        row = PostgresRow(values)
-        row.names = names
-        return row
-
-    return make
+    result = cursor.pgresult
+    return _row_form(tuple([(result.fname(place) or b"").decode() for place in range(result.nfields)]) if result else ())
 
 
 @dataclass(frozen=True)
@@ -116,6 +136,10 @@ class _NumberLoader(NumericBinaryLoader):
         return int(number) if number == number.to_integral_value() else float(number)
 
 
+class AskedAgainError(BaseException):
+    """Work has sent a second statement where only one was expected. It is run again, in a transaction."""
+
+
 class PostgresConnection:
     """A `Connection` over a psycopg connection in autocommit mode: the code that runs the work begins and ends transactions.
 
@@ -128,6 +152,8 @@ class PostgresConnection:
 
     def __init__(self, raw: RawConnection) -> None:
         self.raw = raw
+        self._left: int | None = None
+        """How many statements may still be sent; None for any number."""
         self._begin: str | None = None
         """The BEGIN statement of a requested transaction that has not begun yet."""
         self.transaction = 0
@@ -147,11 +173,28 @@ class PostgresConnection:
             pass
         self._note_number(cursor)
 
+    @contextmanager
+    def asked_once(self) -> Iterator[None]:
+        """While the block lasts, a second statement raises `AskedAgainError`."""
+        self._left = 1
+        try:
+            yield
+        finally:
+            self._left = None
+
     def execute(self, sql: str, parameters: Parameters = (), /) -> Cursor:
-        with _within_64_bits():
+        if self._left is not None:
+            if not self._left:
+                raise AskedAgainError
+            self._left -= 1
+        try:
             if self._begin is not None:
                 return self._begin_with(translate(sql), parameters)
-            return self._cursor().execute(translate(sql), parameters)
+            text, names = number(sql)
+            values = [parameters[name] for name in names] if isinstance(parameters, Mapping) else parameters
+            return psycopg.RawCursor(self.raw, row_factory=_rows).execute(text, values, binary=True)
+        except OverflowError as error:
+            raise _too_large() from error
 
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
         self._begin_now()
@@ -170,9 +213,12 @@ class PostgresConnection:
         self._begin_now()
         rows, changed = list(parameters), 0
         if len(rows) > 1:
-            with _within_64_bits(), self._cursor() as cursor:
-                cursor.executemany(translate(sql), rows[:-1])
-                changed = cursor.rowcount
+            try:
+                with self._cursor() as cursor:
+                    cursor.executemany(translate(sql), rows[:-1])
+                    changed = cursor.rowcount
+            except OverflowError as error:
+                raise _too_large() from error
         return _Changed(changed + sum(self.execute(sql, last).rowcount for last in rows[-1:]))
 
     def control(self, sql: str) -> None:
@@ -214,12 +260,8 @@ def _as_one(statements: tuple[str, ...]) -> str:
     return f"WITH {', '.join(f'c{place} AS ({sql})' for place, sql in enumerate(others))} {last}" if others else last
 
 
-@contextmanager
-def _within_64_bits() -> Iterator[None]:
-    try:
-        yield
-    except OverflowError as error:
-        raise psycopg.DataError("a whole number has more than 64 bits") from error
+def _too_large() -> psycopg.DataError:
+    return psycopg.DataError("a whole number has more than 64 bits")
 
 
 def connect(url: str, *, writes: bool = False) -> PostgresConnection:

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from time import perf_counter
+from types import CodeType
 from typing import TypeVar
 
 import psycopg
 
 from stepwell.database.database import GroupWritten, Job, Separate, SqlDatabase, Work, awaited_job, tell_waiting
-from stepwell.database.postgres.connection import PostgresConnection, connect
+from stepwell.database.postgres.connection import AskedAgainError, PostgresConnection, connect
 from stepwell.database.postgres.group_commit import GroupCommit, is_lost, refusal
 from stepwell.database.postgres.in_use import have_alone, join
 from stepwell.database.postgres.migrate import NewerFormError, migrate, migrations, require_known
@@ -69,6 +70,8 @@ class PostgresDatabase(SqlDatabase):
         self._patience = Patience()
         self._beginnings = Beginnings()
         self._open_readers: list[PostgresConnection] = []
+        self._several: set[CodeType] = set()
+        """The code of reads that have needed more than one statement."""
         self._size = 0
         self.candidate = False
         """This process is willing to maintain the database."""
@@ -206,6 +209,15 @@ class PostgresDatabase(SqlDatabase):
             raise
 
     def _read_snapshot(self, connection: PostgresConnection, work: Work[T]) -> T:
+        """Most reads are a single statement, which needs no transaction. A read that asks for a second one begins again in a transaction,
+        and so do all later ones of its kind."""
+        kind = getattr(work, "__code__", None)
+        if kind is not None and kind not in self._several:
+            try:
+                with connection.asked_once():
+                    return work(connection)
+            except AskedAgainError:
+                self._several.add(kind)
         connection.control(_BEGIN_READING)
         result = work(connection)
         connection.control("ROLLBACK")

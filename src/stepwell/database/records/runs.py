@@ -96,8 +96,9 @@ class RunRecords(RecordsPart):
 
 _RESULT = """
 SELECT r.thread_id, r.result, r.result_document, e.data, e.document FROM runs AS r LEFT JOIN events AS e
-  ON r.result IS NULL AND r.result_document IS NULL AND e.run_id = r.run_id AND e.event = 'values'
-WHERE r.run_id = ? ORDER BY e.seq DESC LIMIT 1
+  ON r.result IS NULL AND r.result_document IS NULL AND e.thread_id = r.thread_id
+    AND e.seq = (SELECT MAX(v.seq) FROM events AS v WHERE v.run_id = r.run_id AND v.event = 'values')
+WHERE r.run_id = ?
 """
 
 
