@@ -19,7 +19,7 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat page test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval docs reference build lock lock_uv lock_page clean
+.PHONY: help run chat page test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval docs reference build release packaging licenses pictures lock lock_uv lock_page clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,19 @@ reference: $(READY) ## remake the pages of docs/reference that come from the cod
 build: $(READY) page ## wheel and source archive into dist/
 	rm -rf dist
 	$(PY) -m build --no-isolation --outdir dist .
+
+release: $(READY) page ## check that a release can be made, build it into dist/ and print the commands that publish it
+	$(PY) scripts/release
+
+packaging: $(READY) page ## install the wheel with the oldest and the newest pip, and let every extra do a small job (ARGS="--extras server,mcp")
+	$(PY) scripts/packaging $(ARGS)
+
+licenses: $(READY) page ## remake THIRD_PARTY_LICENSES, after the packages of the page have changed
+	$(PY) scripts/licenses
+
+pictures: $(READY) page ## remake the pictures of README.md from the real page
+	$(PY) scripts/animation
+	$(PY) scripts/animation --pictures
 
 lock: $(READY) ## remake requirements.lock from pyproject.toml (ARGS=--upgrade for newer versions)
 	$(PY) -m uv pip compile pyproject.toml --system-certs --all-extras --group dev --universal --python-version 3.11 \

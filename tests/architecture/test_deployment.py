@@ -160,7 +160,16 @@ def test_images_of_others_are_named_by_an_exact_version(compose: dict[str, Any])
 def test_what_the_image_is_built_from_reaches_the_builder():
     let_in = re.findall(r"^!(\S+)$", text_of("Dockerfile.dockerignore"), re.MULTILINE)
     assert all((ROOT / name).exists() for name in let_in)
-    assert {"src", "web", "scripts/build-page", "pyproject.toml", "requirements.lock", "README.md", "LICENSE"} <= set(let_in)
+    assert {
+        "src",
+        "web",
+        "scripts/build-page",
+        "pyproject.toml",
+        "requirements.lock",
+        "README.md",
+        "LICENSE",
+        "THIRD_PARTY_LICENSES",
+    } <= set(let_in)
 
 
 def test_nobody_is_killed_while_runs_may_still_finish(own_services: dict, deployments: dict, resources: dict):
