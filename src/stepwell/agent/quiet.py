@@ -242,7 +242,7 @@ class _QuietModel:
             is_text = all(type(message.content) is str for message in messages)
         except AttributeError:  # a message in another form, which LangChain converts
             return model, None
-        return model, list(messages) if is_text else model_parts._normalize_messages(messages)
+        return model, list(messages) if is_text else cast("Any", model_parts)._normalize_messages(messages)
 
 
 class _QuietCalls:
