@@ -1,4 +1,5 @@
-"""Claim: the server is there soon. From the start of the process to the first good answer at `/ok`, with a project of two graphs.
+"""Claim: the server is there soon, and small. From the start of the process to the first good answer at `/ok`, with a project of three
+graphs; and the memory it holds then.
 
 Wall time, the median of five; servers are started one at a time, in turn. The floor is a bare Starlette server without a graph.
 """
@@ -18,6 +19,7 @@ def rows(bench: Bench) -> list[Row]:
     found = pythons(bench, WHO)
     walls: dict[str, list[float]] = {name: [] for name in WHO}
     cpus: dict[str, list[float]] = {name: [] for name in WHO}
+    held: dict[str, list[float]] = {name: [] for name in WHO}
     for _ in range(2 if bench.quick else STARTS):
         for name, python in found.items():
             if f"{name}: server_start" in bench.problems:
@@ -26,15 +28,26 @@ def rows(bench: Bench) -> list[Row]:
                 with start(name, python) as server:
                     walls[name].append(server.start_s)
                     cpus[name] += [used] if (used := server.cpu_s()) is not None else []
+                    held[name] += [memory] if (memory := server.resident_mb()) is not None else []
             except ContestantError as failure:
                 bench.problems[f"{name}: server_start"] = str(failure)
-    bench.raw["server_start"] = {"wall_s": walls, "cpu_s": cpus}
+    bench.raw["server_start"] = {"wall_s": walls, "cpu_s": cpus, "memory_mb": held}
     wall = {name: median(values) if values else None for name, values in walls.items()}
     cpu = {name: median(values) if values else None for name, values in cpus.items()}
+    memory_mb = {name: median(values) if values else None for name, values in held.items()}
     seconds = "{:.2f} s".format
     # Where the peer could not start there is nothing to compare with; three seconds are what people wait for.
     limit, target = (1.1 * wall["peer"], "≤ 1.1x peer") if wall["peer"] else (3.0, "≤ 3 s")
     return [
         Row("cold start of the server, p50", target, wall["ours"], wall["floor"], wall["peer"], limit, form=seconds),
         Row("the same, CPU", "–", cpu["ours"], cpu["floor"], cpu["peer"], None, form=seconds),
+        Row(
+            "the same, memory of the idle server",
+            "≤ 120 MB",
+            memory_mb["ours"],
+            memory_mb["floor"],
+            memory_mb["peer"],
+            120.0,
+            form="{:.0f} MB".format,
+        ),
     ]

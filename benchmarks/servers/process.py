@@ -55,11 +55,18 @@ class Server:
 
     def peak_mb(self) -> float | None:
         """The most memory it has held so far."""
+        return self._memory_mb("VmHWM")
+
+    def resident_mb(self) -> float | None:
+        """The memory it holds now."""
+        return self._memory_mb("VmRSS")
+
+    def _memory_mb(self, field: str) -> float | None:
         try:
             lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         except OSError:
             return None
-        return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), None)
+        return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(field)), None)
 
 
 def pythons(bench: Bench, who: tuple[str, ...]) -> dict[str, Path]:

@@ -41,7 +41,7 @@ import stepwell.cli.compose
 from stepwell.products import installed_products, load_part
 for product in installed_products():
     load_part(product, "service"), load_part(product, "routes"), load_part(product, "tables")
-heavy = "langchain.agents stepwell.middleware httpx langgraph_sdk.client langsmith.types.run openai anthropic numpy mcp pypdf"
+heavy = "langchain.agents stepwell.middleware httpx langgraph_sdk.client langsmith.types.run openai anthropic numpy mcp pypdf cryptography"
 print(*[name for name in [*heavy.split(), "stepwell.research.audit.checks"] if name in sys.modules])
 """
     assert run("-c", code).strip() == ""

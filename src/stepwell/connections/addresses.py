@@ -19,8 +19,7 @@ from typing import Any
 from stepwell.errors import FetchFailedError, FetchRefusedError, InvalidRequestError
 from stepwell.tools.web.addresses import AddressRules, check_url, is_public, literal_address, read_url, resolve
 
-_ANY_PORT = frozenset(range(1, 65536))
-RULES = AddressRules(ports=_ANY_PORT)
+RULES = AddressRules(ports=range(1, 65536))
 
 
 async def check_address(text: str, *, private_allowed: bool, rules: AddressRules = RULES) -> None:

@@ -18,9 +18,6 @@ import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.private_files import close_to_others, make_private_folder, open_private
 from stepwell.settings import Secret
@@ -70,6 +67,8 @@ class Keyring:
             key = self._given[0] if self._given else self._make()
         except SealedKeyError as error:
             raise ConfigurationError(f"The key cannot be stored: {error}.") from error
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # takes 7 MB, and not every server has keys
+
         nonce = os.urandom(_NONCE_BYTES)
         return _FORM + _name(key) + nonce + AESGCM(key).encrypt(nonce, secret.reveal().encode(), _associated(bound_to))
 
@@ -79,6 +78,9 @@ class Keyring:
         Raises:
             SealedKeyError: None of our keys opens it.
         """
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
         head = len(_FORM) + _NAME_BYTES
         name, nonce, text = sealed[len(_FORM) : head], sealed[head : head + _NONCE_BYTES], sealed[head + _NONCE_BYTES :]
         for key in self._keys():

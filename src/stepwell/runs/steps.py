@@ -202,7 +202,7 @@ class StepJournal:
         self._records = records
         self._lease = lease
         self._loop = asyncio.get_running_loop()
-        self._next = 0.0
+        self._next = self._loop.time() + WRITE_EVERY_S  # a shorter run needs no write of its own
         self._writing: asyncio.Task[None] | None = None
 
     def tick(self) -> None:

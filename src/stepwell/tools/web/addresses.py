@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import quote, urljoin, urlsplit
@@ -78,7 +78,7 @@ class Url:
 class AddressRules:
     """Where requests may go: by `http` and `https`, to the two usual ports of public addresses, and to what an operator adds."""
 
-    ports: frozenset[int] = frozenset({80, 443})
+    ports: Collection[int] = frozenset({80, 443})
     resolve: Resolve = field(default=ask_resolver, repr=False)
     resolve_timeout_s: float = 5.0
 
