@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.database.postgres.connection import PostgresRow, translate
+from stepwell.database.postgres.connection import row_form, translate
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,7 @@ def test_parameters_are_found_outside_of_quoted_text(written: str, sent: str):
 
 
 def test_a_row_has_its_values_by_name_and_by_place():
-    row = PostgresRow(("t", 5))
-    row.names = {"thread_id": 0, "fence": 1}
+    row = row_form(("thread_id", "fence"))(("t", 5))
     thread_id, fence = row
     assert (row["thread_id"], row[1], thread_id, fence) == ("t", 5, "t", 5)
     with pytest.raises(KeyError):

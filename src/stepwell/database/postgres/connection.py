@@ -92,13 +92,14 @@ class PostgresRow(tuple[Any, ...]):
 
 
 @lru_cache(maxsize=2000)
-def _row_form(names: tuple[str, ...]) -> type[PostgresRow]:
+def row_form(names: tuple[str, ...]) -> type[PostgresRow]:
+    """The class of rows with these columns."""
     return type("PostgresRow", (PostgresRow,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}})
 
 
 def _rows(cursor: psycopg.Cursor[Any]) -> Any:
     result = cursor.pgresult
-    return _row_form(tuple([(result.fname(place) or b"").decode() for place in range(result.nfields)]) if result else ())
+    return row_form(tuple([(result.fname(place) or b"").decode() for place in range(result.nfields)]) if result else ())
 
 
 @dataclass(frozen=True)
