@@ -4,7 +4,7 @@ an answer before accepting it.
 | interrupt | answer |
 |---|---|
 | `plan_approval` | `true` or `false`, or `{decision, plan?, reason?, stop?}` |
-| `search_retry` | as for a plan: `approve` retries, `reject` ends the research, `documents` (if offered) writes from the user's documents |
+| `search_retry` | as for a plan; `approve` retries, `reject` ends the research, `documents` (if offered) writes from the user's documents |
 | `source_review` | `true` for all sources, or `{admit: [ids], deny: [ids]}` with ids of the list |
 """
 
