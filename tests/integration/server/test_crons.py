@@ -133,6 +133,16 @@ async def test_a_wrong_field_is_named(shared_server: Server, field: str, value: 
     assert await shared_server.client.crons.count() == 0
 
 
+async def test_a_cron_without_input_runs_its_graph_with_an_empty_one(server: Server):
+    made = await server.client.crons.create("echo", schedule=DAILY, on_run_completed="keep")
+    assert "input" not in made["payload"]
+    clock = LaterClock()
+    clock.later = timedelta(days=1)
+    assert await scheduler_of(server, clock).step() == 1
+    (slot,) = await slots_of(server, made["cron_id"])
+    assert (await run_of(server, slot["thread_id"]))["status"] == "success"
+
+
 async def test_an_end_before_the_first_run_is_refused(server: Server):
     soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     rare = f"0 0 1 {(datetime.now(UTC) + timedelta(days=90)).month} *"

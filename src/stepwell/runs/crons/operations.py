@@ -171,10 +171,13 @@ class Crons:
 
 
 def order_of(cron: Cron, slot: datetime | None = None) -> RunOrder:
-    """What a run of the cron is asked to do. `slot` is noted in the run's metadata."""
+    """What a run of the cron is asked to do. `slot` is noted in the run's metadata. On a new thread, a run without input would fail
+    at every slot, so it begins with an empty one."""
     known: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) and name in _TUPLES else value for name, value in cron.order.items()
     }
+    if slot and cron.thread_id is None:
+        known["input"] = {} if known.get("input") is None else known["input"]
     names = {"cron_id": cron.cron_id, **({"cron_slot": slot.isoformat()} if slot else {})}
     return RunOrder(
         assistant_id=cron.assistant_id,
