@@ -24,7 +24,7 @@ from stepwell.database.checkpoints.serializer import check_strict, strict_serial
 from stepwell.database.persistence import run_wrote
 from stepwell.database.sqlite.database import Database
 from stepwell.database.types import Lease
-from stepwell.errors import ConfigurationError, InvalidRequestError, LeaseLostError
+from stepwell.errors import ConfigurationError, LeaseLostError
 from stepwell.state import DeepAgentState, acompact, compact
 from stepwell.state.channels import snapshot
 
@@ -224,9 +224,21 @@ def test_an_unknown_way_to_prune_is_refused(database: Database):
         saver_for(database).prune(["t"], strategy="keep_some")
 
 
-def test_a_filter_key_cannot_leave_its_quotes(database: Database):
-    with pytest.raises(InvalidRequestError, match="quotation mark"):
-        list(saver_for(database).list(ROOT, filter={'a" OR 1': 1}))
+def test_a_filter_key_may_contain_quotes(database: Database):
+    saver = saver_for(database)
+    for n in range(3):
+        saver.put(ROOT, empty_checkpoint(), {'a" OR 1': n}, {})
+    assert [each.metadata for each in saver.list(ROOT, filter={'a" OR 1': 1})] == [{'a" OR 1': 1}]
+
+
+def test_a_filter_finds_what_stands_far_back(database: Database):
+    saver = saver_for(database)
+    for n in range(200):
+        saver.put(ROOT, empty_checkpoint(), {"step": n, "odd": n % 2}, {})
+    assert [each.metadata["step"] for each in saver.list(ROOT, filter={"step": 3})] == [3]
+    odd = [each.metadata["step"] for each in saver.list(ROOT, filter={"odd": 1})]
+    assert odd == list(range(199, 0, -2))
+    assert [each.metadata["step"] for each in saver.list(ROOT, filter={"odd": 1}, limit=70)] == odd[:70]
 
 
 def test_rows_carry_the_run(database: Database):
