@@ -68,6 +68,14 @@ class SqlSaver(BaseCheckpointSaver[int]):
         self._steering = steering
         self._lineage: tuple[tuple[str, str], Lineage] | None = None
         """The lineage that was read last, kept by savers that only read, because the next checkpoint they need is usually part of it."""
+        self._channels: Mapping[str, Any] = {}
+        self._oldest: str | None = None
+        """The last checkpoint of a listing."""
+
+    def share_past(self, channels: Mapping[str, Any]) -> None:
+        """Put together only once what the checkpoints of the next listing have in common. `channels`: those of the graph whose
+        checkpoints are listed."""
+        self._channels = channels
 
     # Reading
 
@@ -99,7 +107,9 @@ class SqlSaver(BaseCheckpointSaver[int]):
     ) -> AsyncIterator[CheckpointTuple]:
         pages = Pages(listing_of(config, filter, before), limit, self._tuple)
         while pages.size:
-            for found in await self._database.read(pages.next, patient=self._lease is None):
+            page = await self._database.read(pages.next, patient=self._lease is None)
+            self._oldest = page[-1].checkpoint["id"] if page else None
+            for found in page:
                 yield found
 
     def get_delta_channel_history(
@@ -199,6 +209,8 @@ class SqlSaver(BaseCheckpointSaver[int]):
             checkpoint_id, lineage = read_lineage(connection, self._packed, place, channels)
             if self._lease is None:  # a run gets its own messages, because nodes may edit them
                 self._lineage = (place[:2], lineage)
+                if self._oldest is not None:
+                    lineage.fold(self._oldest, self._channels)
             return lineage.history(checkpoint_id, channels) or {}
 
         return work

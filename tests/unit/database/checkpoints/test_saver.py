@@ -26,7 +26,7 @@ from stepwell.database.sqlite.database import Database
 from stepwell.database.types import Lease
 from stepwell.errors import ConfigurationError, LeaseLostError
 from stepwell.state import DeepAgentState, acompact, compact
-from stepwell.state.channels import snapshot
+from stepwell.state.channels import incremental, rebuild, snapshot
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
 ROOT: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
@@ -110,6 +110,30 @@ class TestFewStatements:
             assert inherited["seed"].value == [since]
             assert [value for _, _, value in inherited["writes"]] == list(range(since, n))
         assert sum(text.lstrip().startswith("WITH") for text in statements) == 4  # once behind each snapshot
+
+    async def test_a_history_puts_the_past_that_its_checkpoints_share_together_once(self, database: Database):
+        folded: list[int] = []
+
+        def add(state: list[int], writes: list[int]) -> list[int]:
+            folded.append(len(writes))
+            return [*state, *writes]
+
+        saver, config = saver_for(database), ROOT
+        for n in range(60):
+            values = {"log": snapshot([])} if n == 0 else {}
+            config = saver.put(config, {**empty_checkpoint(), "channel_values": values}, {"step": n}, {})
+            saver.put_writes(config, [("log", n)], "task", "~1")
+        reading, channel = SqlSaver(database, clock=SystemClock()), incremental(add)
+        reading.share_past({"log": channel, "other": incremental(add)})
+        listed = [found async for found in reading.alist(ROOT, limit=10)]
+        folded.clear()
+        for found in listed:
+            inherited = (await reading.aget_delta_channel_history(config=found.config, channels=["log"]))["log"]
+            value = rebuild(channel, [inherited["seed"]], [value for _, _, value in inherited["writes"]])
+            assert value == list(range(found.metadata["step"]))
+        assert folded == [50, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+        older = (await reading.aget_delta_channel_history(config=listed[-1].parent_config, channels=["log"]))["log"]
+        assert [value for _, _, value in older["writes"]] == list(range(49))
 
     def test_a_ring_of_parents_ends(self, database: Database):
         saver = saver_for(database)
