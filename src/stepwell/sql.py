@@ -121,10 +121,6 @@ class Dialect(Protocol):
         """The condition that the JSON object in `column` has a list under this key, with this value in it."""
         ...
 
-    def member_is(self, column: str, key: str, value: Any) -> Clause:
-        """The condition that the JSON object in `column` has this value under this key; `None` also matches a missing key."""
-        ...
-
 
 class SqliteDialect:
     name: Literal["sqlite"] = "sqlite"
@@ -160,13 +156,6 @@ class SqliteDialect:
         sql = f"EXISTS (SELECT 1 FROM json_each({column}) AS e0, {inner} WHERE e0.key = ? AND {leaf.sql})"  # noqa: S608 - names of ours
         return Clause(sql, (key, *leaf.bound))
 
-    def member_is(self, column: str, key: str, value: Any) -> Clause:
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            value = float(value)  # as SQLite reads it in JSON
-        if isinstance(value, list | tuple | dict):
-            value = orjson.dumps(value).decode()  # SQLite returns lists and objects as JSON without spaces
-        return Clause(f"json_extract({column}, ?) IS ?", (f'$."{key}"', value))
-
 
 class PostgresDialect:
     name: Literal["postgres"] = "postgres"
@@ -191,14 +180,6 @@ class PostgresDialect:
         elements = f"jsonb_array_elements(CASE jsonb_typeof({member}) WHEN 'array' THEN {member} ELSE '[]' END)"
         sql = f"EXISTS (SELECT 1 FROM {elements} AS e(element) WHERE e.element = json_of(?))"  # noqa: S608 - names of ours
         return Clause(sql, (key, key, orjson.dumps(value).decode()))
-
-    def member_is(self, column: str, key: str, value: Any) -> Clause:
-        member = f"json_of({column}) -> CAST(? AS TEXT)"
-        if value is None:
-            return Clause(f"COALESCE({member}, 'null') = 'null'", (key,))
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            value = float(value)
-        return Clause(f"{member} = json_of(?)", (key, orjson.dumps(value).decode()))
 
 
 def _equals(member: str, value: Any) -> Clause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from stepwell.database.checkpoints.packing import PackedSerializer
 from stepwell.database.persistence import Persistence
 from stepwell.payments.states import CHARGED
 from stepwell.sql import Connection
@@ -26,7 +27,7 @@ class ChargesStored:
 async def stored_charges(persistence: Persistence, thread_id: str, keys: Sequence[str]) -> ChargesStored:
     """Which of these charges are in the thread with their answers (`payment_charged`), and whether the thread is idle."""
     saver = persistence.saver()
-    load = saver.serde.loads_typed
+    load = PackedSerializer(saver.serde).loads_typed
 
     def work(connection: Connection) -> ChargesStored:
         if connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone() is None:

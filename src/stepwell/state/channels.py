@@ -67,6 +67,11 @@ def is_incremental(channel: object) -> bool:
     return isinstance(channel, DeltaChannel)
 
 
+def shares_values(channel: object) -> bool:
+    """Whether copies of this channel share its value, because its reducer never changes a value in place."""
+    return isinstance(channel, IncrementalChannel)
+
+
 def snapshot(value: Any) -> Snapshot:
     """A whole value in the form in which a checkpoint stores it for an incremental channel."""
     return Snapshot(value)

@@ -1,7 +1,7 @@
 """The requests of compaction as SQL, for savers with the tables of LangGraph's SQLite savers.
 
-Every request is one or two statements, written once. Other columns than those named here do not matter; `metadata` is JSON. The saver
-begins and ends transactions, not this module.
+Every request is one or two statements, written once. Other columns than those named here do not matter; `metadata` is JSON, unless a
+subclass reads it otherwise. The saver begins and ends transactions, not this module.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class SqlHistory:
             case Load(key):
                 [row] = yield SqlStatement(_LOAD, self._at(key))
                 type_, checkpoint, metadata = row
-                return Loaded(self._serde.loads_typed((type_, checkpoint)), json.loads(metadata) if metadata else {})
+                return Loaded(self._serde.loads_typed((type_, checkpoint)), self._read_metadata(metadata))
             case ReadWrites(key, channel):
                 rows = yield SqlStatement(_READ_WRITES, (*self._at(key), channel))
                 return [self._serde.loads_typed((type_, value)) for type_, value in rows]
@@ -100,6 +100,10 @@ class SqlHistory:
         whole = {**checkpoint, "channel_values": {**checkpoint["channel_values"], **request.values}}
         type_, blob = self._serde.dumps_typed(whole)
         yield SqlStatement(_REWRITE, (type_, blob, *self._at(request.key)))
+
+    def _read_metadata(self, stored: Any) -> dict[str, Any]:
+        metadata: dict[str, Any] = json.loads(stored) if stored else {}
+        return metadata
 
     def _at(self, key: Key) -> tuple[str, str, str]:
         return (self._thread_id, *key)

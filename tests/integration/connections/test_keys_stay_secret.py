@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.integration.connections.world import MODEL, User, address_of, answer, chosen, keys_used, model_server, one_user
 from tests.support.loopback import Asked, Reply
+from tests.support.stored_rows import files_holding
 
 from stepwell.connections.encryption import FILE
 from stepwell.connections.service import Connections
@@ -80,11 +81,9 @@ async def test_a_key_is_nowhere_but_at_the_provider(tmp_path: Path, name: str, k
     for place, text in texts.items():
         assert key not in text, f"the {place} of '{name}': {_around(text, key)}"
         assert encoded not in text, place
-    files = _files(tmp_path)
-    assert FILE in {path.name for path in files}
-    for path, content in files.items():
-        assert key.encode() not in content, path
-        assert encoded.encode() not in content, path
+    assert FILE in files_holding(tmp_path, b"")
+    assert files_holding(tmp_path, key.encode()) == []
+    assert files_holding(tmp_path, encoded.encode()) == []
 
 
 async def _use(user: User, address: str, key: str) -> list[str]:
@@ -139,7 +138,3 @@ async def _use(user: User, address: str, key: str) -> list[str]:
 def _around(text: str, key: str) -> str:
     place = text.find(key)
     return text[max(0, place - 300) : place + 60]
-
-
-def _files(folder: Path) -> dict[Path, bytes]:
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -2,7 +2,8 @@
 
 LangGraph's default reads one ancestor after the other. Here two statements are enough, however long the history is: one walks up the
 parents until every channel has found its value, the other collects the writes in between. The result is a `Lineage`. It can also rebuild
-the channels of every ancestor on the way, so listing ten checkpoints reads their common past only once.
+the channels of every ancestor on the way, so listing ten checkpoints reads their common past only once. Given the graph's channels, it puts
+that past together once too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.database.checkpoints.serializer import stored_channels
 from stepwell.sql import Connection
+from stepwell.state.channels import rebuild, shares_values, snapshot
 
 # `CROSS JOIN` makes the walk the outer loop: one look-up by key per step, whatever the query planner estimates.
 _CHAIN = """
@@ -71,6 +73,8 @@ class Lineage:
         self._reach = reach
         # Checkpoint -> the index of its nearest ancestor: 0 for the checkpoint itself, 1 for its first ancestor, and so on.
         self._behind = {checkpoint_id: 0} | {each.checkpoint_id: place for place, each in enumerate(ancestors, 1)}
+        # Channel -> the index of an ancestor, and the channel's value after the writes of that one and all before it.
+        self._folded: dict[str, tuple[int, Any]] = {}
 
     def history(self, checkpoint_id: str, channels: Sequence[str]) -> dict[str, DeltaChannelHistory] | None:
         """What one of these checkpoints inherits on these channels; `None` if not enough was read to tell."""
@@ -79,7 +83,21 @@ class Lineage:
             return None
         return {name: self._channel(name, start) for name in channels}
 
+    def fold(self, checkpoint_id: str, channels: Mapping[str, Any]) -> None:
+        """Put together what this checkpoint inherits, so that its descendants need only the writes since. A value is then shared by
+        several states, so only channels whose reducers never change a value in place take part."""
+        start = self._behind.get(checkpoint_id, 0)
+        for name, channel in channels.items():
+            if start and start <= self._reach.get(name, -1) and shares_values(channel):
+                past = self._channel(name, start)
+                seed = [past["seed"]] if "seed" in past else []
+                self._folded[name] = (start, snapshot(rebuild(channel, seed, [value for _, _, value in past["writes"]])))
+
     def _channel(self, name: str, start: int) -> DeltaChannelHistory:
+        known, value = self._folded.get(name, (-1, None))
+        if start <= known:
+            since = self._ancestors[start:known]
+            return {"writes": [write for each in reversed(since) for write in each.writes.get(name, ())], "seed": value}
         way = self._ancestors[start : self._reach[name] + 1]
         history: DeltaChannelHistory = {"writes": [write for each in reversed(way) for write in each.writes.get(name, ())]}
         if way and name in way[-1].values:

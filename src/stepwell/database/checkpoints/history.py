@@ -14,6 +14,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.backends.steps import Steps, run_steps
 from stepwell.database import fence
+from stepwell.database.checkpoints.packing import PackedSerializer, unpack_metadata
 from stepwell.database.database import SqlDatabase
 from stepwell.database.types import Lease
 from stepwell.errors import StorageUnavailableError
@@ -28,7 +29,7 @@ class DatabaseHistory(SqlHistory):
     """Compacts the conversation that a `SqlSaver`'s lease is for."""
 
     def __init__(self, database: SqlDatabase, lease: Lease, serde: SerializerProtocol) -> None:
-        super().__init__(lease.thread_id, serde)
+        super().__init__(lease.thread_id, PackedSerializer(serde))
         self._database = database
         self._lease = lease
 
@@ -37,6 +38,9 @@ class DatabaseHistory(SqlHistory):
 
     async def arun(self, steps: Steps[Request, T]) -> T:
         return await self._database.write(lambda connection: self._take(connection, steps))
+
+    def _read_metadata(self, stored: Any) -> dict[str, Any]:
+        return unpack_metadata(stored)
 
     def _take(self, connection: Connection, steps: Steps[Request, T]) -> T:
         fence.require(connection, self._lease)

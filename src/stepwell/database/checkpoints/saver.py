@@ -3,7 +3,7 @@
 Rules to keep:
 - Every write checks, in its own transaction, that the lease is still the newest of its thread. If it is not, the write is refused.
 - A write is submitted to the database before the first `await`, so nothing that is journaled afterwards is ever stored without that write.
-- Values are serialised here, in the caller's thread; the writer thread does nothing but SQL.
+- Values are serialised and packed here (`packing`), in the caller's thread; the writer thread does nothing but SQL.
 - Only listed types are deserialised (`database/checkpoints/serializer`). A graph adds its own types with `with_allowlist`.
 
 A saver without a lease only reads. It knows nothing about owners; the layer above decides who may read which thread.
@@ -12,9 +12,8 @@ A saver without a lease only reads. It knows nothing about owners; the layer abo
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-import orjson
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -33,6 +32,7 @@ from stepwell.clock import Clock
 from stepwell.database.checkpoints import statements as sql
 from stepwell.database.checkpoints.delta_channels import Lineage, read_lineage
 from stepwell.database.checkpoints.history import DatabaseHistory
+from stepwell.database.checkpoints.packing import PackedSerializer, pack_metadata, unpack_metadata
 from stepwell.database.checkpoints.places import CheckpointPlace, Pages, config_of, listing_of, place_of
 from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.database import SqlDatabase, Work
@@ -68,6 +68,14 @@ class SqlSaver(BaseCheckpointSaver[int]):
         self._steering = steering
         self._lineage: tuple[tuple[str, str], Lineage] | None = None
         """The lineage that was read last, kept by savers that only read, because the next checkpoint they need is usually part of it."""
+        self._channels: Mapping[str, Any] = {}
+        self._oldest: str | None = None
+        """The last checkpoint of a listing."""
+
+    def share_past(self, channels: Mapping[str, Any]) -> None:
+        """Put together only once what the checkpoints of the next listing have in common. `channels`: those of the graph whose
+        checkpoints are listed."""
+        self._channels = channels
 
     # Reading
 
@@ -99,7 +107,9 @@ class SqlSaver(BaseCheckpointSaver[int]):
     ) -> AsyncIterator[CheckpointTuple]:
         pages = Pages(listing_of(config, filter, before), limit, self._tuple)
         while pages.size:
-            for found in await self._database.read(pages.next, patient=self._lease is None):
+            page = await self._database.read(pages.next, patient=self._lease is None)
+            self._oldest = page[-1].checkpoint["id"] if page else None
+            for found in page:
                 yield found
 
     def get_delta_channel_history(
@@ -176,6 +186,10 @@ class SqlSaver(BaseCheckpointSaver[int]):
 
     # The work behind the blocking and async forms
 
+    @property
+    def _packed(self) -> PackedSerializer:
+        return PackedSerializer(self.serde)
+
     def _getting(self, config: RunnableConfig) -> Work[CheckpointTuple | None]:
         place = place_of(config)
 
@@ -192,9 +206,11 @@ class SqlSaver(BaseCheckpointSaver[int]):
             known = self._lineage and self._lineage[0] == place[:2] and place.checkpoint_id
             if known and self._lineage and (history := self._lineage[1].history(known, channels)):
                 return history
-            checkpoint_id, lineage = read_lineage(connection, self.serde, place, channels)
+            checkpoint_id, lineage = read_lineage(connection, self._packed, place, channels)
             if self._lease is None:  # a run gets its own messages, because nodes may edit them
                 self._lineage = (place[:2], lineage)
+                if self._oldest is not None:
+                    lineage.fold(self._oldest, self._channels)
             return lineage.history(checkpoint_id, channels) or {}
 
         return work
@@ -204,8 +220,8 @@ class SqlSaver(BaseCheckpointSaver[int]):
         lease = self._lease_for(thread_id)
         # LangGraph copies `configurable` into the metadata, including the caller's own keys.
         public = without_secrets(get_checkpoint_metadata(config, metadata))
-        facts = orjson.dumps(public, option=orjson.OPT_NON_STR_KEYS).decode()
-        type_, blob = self.serde.dumps_typed(checkpoint)
+        facts = pack_metadata(public)
+        type_, blob = self._packed.dumps_typed(checkpoint)
         made_at = self._clock.now().timestamp()
         row = (thread_id, namespace, checkpoint["id"], parent_id, lease.run_id, type_, blob, facts, made_at)
         return fenced_part(lease, sql.StoredStep(row), sql.put_all)
@@ -217,7 +233,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
         lease = self._lease_for(place.thread_id)
         known = config["configurable"].get(SECRETS_KEY, ())
         shown = [(channel, _without_secrets(value, known) if channel == ERROR else value) for channel, value in writes]
-        kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
+        kept, renewed = _write_rows(place, lease.run_id, self._packed, shown, (task_id, task_path))
         taken = self._steering.among(writes) if self._steering is not None else ()
         if not taken:
             return fenced_part(lease, sql.StoredStep(None, kept, renewed), sql.put_all)
@@ -254,11 +270,11 @@ class SqlSaver(BaseCheckpointSaver[int]):
         return self._lease
 
     def _tuple(self, row: sql.CheckpointRow) -> CheckpointTuple:
-        load = self.serde.loads_typed
+        load = self._packed.loads_typed
         return CheckpointTuple(
             config=config_of(row.thread_id, row.namespace, row.checkpoint_id),
             checkpoint=load((row.type, row.checkpoint)),
-            metadata=orjson.loads(row.metadata),
+            metadata=cast("CheckpointMetadata", unpack_metadata(row.metadata)),
             parent_config=config_of(row.thread_id, row.namespace, row.parent_id) if row.parent_id else None,
             pending_writes=[(task_id, channel, load((type_, value))) for task_id, channel, type_, value in row.writes],
         )

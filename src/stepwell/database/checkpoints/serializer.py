@@ -26,6 +26,7 @@ from langgraph.checkpoint.base import id as langgraph_ids
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from stepwell.database.checkpoints.packing import unpack
 from stepwell.database.checkpoints.stored_messages import revive
 from stepwell.errors import ConfigurationError
 from stepwell.state.channels import snapshot
@@ -63,7 +64,7 @@ class _StrictSerializer(JsonPlusSerializer):
 
 def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:
     """The channels whose values a stored checkpoint holds, without deserialising them; `None` if only a full read can tell."""
-    form, packed = checkpoint
+    form, packed = unpack(checkpoint)
     if form != "msgpack":
         return None
     shallow = ormsgpack.unpackb(packed, ext_hook=lambda code, data: None, option=ormsgpack.OPT_NON_STR_KEYS)

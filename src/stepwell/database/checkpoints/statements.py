@@ -1,4 +1,5 @@
-"""The SQL of the checkpoint saver; each statement is a function of a connection. Values arrive as bytes: the saver serialises them.
+"""The SQL of the checkpoint saver; each statement is a function of a connection. Values arrive as bytes: the saver serialises them. Only
+metadata is read here, where a listing asks for checkpoints with certain metadata.
 
 A checkpoint is one row with all its values; each write of a step is one row. Both carry the run that wrote them. So a run that is driven
 again can find out what it has already done (`RunTraces`), and a run can be rolled back.
@@ -10,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stepwell.errors import InvalidRequestError
-from stepwell.sql import Connection, Dialect, Row, insert_rows
+from stepwell.database.checkpoints.packing import unpack_metadata
+from stepwell.sql import Connection, Row, insert_rows
 
-_MAX_KEYS = 100
+_PORTION = 64
 _COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 _GET = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"  # noqa: S608  fixed text
 _LATEST = f"""
@@ -89,7 +90,8 @@ class CheckpointListing:
     before: str | None = None
     metadata: Mapping[str, Any] | None = None
 
-    def conditions(self, dialect: Dialect) -> Iterator[tuple[str, Sequence[Any]]]:
+    def conditions(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """What the database decides."""
         if self.thread_id is not None:
             yield "thread_id = ?", [self.thread_id]
         if self.namespace is not None:
@@ -98,11 +100,13 @@ class CheckpointListing:
             yield "checkpoint_id = ?", [self.checkpoint_id]
         if self.before:
             yield "checkpoint_id < ?", [self.before]
-        if len(self.metadata or {}) > _MAX_KEYS:
-            raise InvalidRequestError(f"Checkpoints can be filtered by at most {_MAX_KEYS} metadata keys at once.")
-        for key, value in (self.metadata or {}).items():
-            # A missing key equals null, as in LangGraph's savers.
-            yield dialect.member_is("metadata", _filterable(key), value)
+
+    def matches(self, row: Row) -> bool:
+        """Whether the metadata has all the values asked for; a missing key equals null, as in LangGraph's savers."""
+        if not self.metadata:
+            return True
+        stored = unpack_metadata(row["metadata"])
+        return all(stored.get(key) == value for key, value in self.metadata.items())
 
 
 def get(connection: Connection, thread_id: str, namespace: str, checkpoint_id: str | None) -> CheckpointRow | None:
@@ -115,18 +119,29 @@ def get(connection: Connection, thread_id: str, namespace: str, checkpoint_id: s
 
 def page(connection: Connection, listing: CheckpointListing, after: CheckpointRow | None, size: int) -> list[CheckpointRow]:
     """A page of checkpoints, newest first; with `after`, only those that come after that one in the list."""
-    conditions = list(listing.conditions(connection.dialect))
+    place = None if after is None else (after.checkpoint_id, after.namespace, after.thread_id)
+    found: list[Row] = []
+    while len(found) < size:
+        portion = _PORTION if listing.metadata else size
+        rows = _scan(connection, listing, place, portion)
+        found += filter(listing.matches, rows)
+        if len(rows) < portion:
+            break
+        place = (rows[-1]["checkpoint_id"], rows[-1]["checkpoint_ns"], rows[-1]["thread_id"])
+    return [_with_writes(connection, row) for row in found[:size]]
+
+
+def _scan(connection: Connection, listing: CheckpointListing, after: tuple[str, str, str] | None, size: int) -> Sequence[Row]:
+    conditions = list(listing.conditions())
     if after is not None:
-        place = (after.checkpoint_id, after.namespace, after.thread_id)
-        conditions.append(("(checkpoint_id, checkpoint_ns, thread_id) < (?, ?, ?)", place))
+        conditions.append(("(checkpoint_id, checkpoint_ns, thread_id) < (?, ?, ?)", after))
     where = " AND ".join(text for text, _ in conditions) or "TRUE"
     parameters = [value for _, values in conditions for value in values]
-    rows = connection.execute(
+    return connection.execute(
         f"SELECT {_COLUMNS} FROM checkpoints WHERE {where} "  # noqa: S608  the conditions' texts are fixed, values are bound
         "ORDER BY checkpoint_id DESC, checkpoint_ns DESC, thread_id DESC LIMIT ?",
         (*parameters, size),
     ).fetchall()
-    return [_with_writes(connection, row) for row in rows]
 
 
 class StoredStep(NamedTuple):
@@ -185,11 +200,3 @@ def _with_writes(connection: Connection, row: Row) -> CheckpointRow:
 def _replacing(row: Sequence[Any]) -> dict[str, Any]:
     thread_id, namespace, checkpoint_id, task_id, index, _path, _channel, run_id, *_ = row
     return {"thread": thread_id, "ns": namespace, "id": checkpoint_id, "task": task_id, "idx": index, "run": run_id}
-
-
-def _filterable(key: str) -> str:
-    if '"' in key or "\0" in key:
-        raise InvalidRequestError(
-            f"Checkpoints cannot be filtered by the metadata key {key[:100]!r}: it contains a quotation mark or a NUL character."
-        )
-    return key

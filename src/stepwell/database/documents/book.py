@@ -81,7 +81,11 @@ def join(texts: Mapping[Key, bytes | bytearray]) -> bytes:
     """The whole text."""
     if None in texts:
         return bytes(texts[None])
-    return b"{" + b",".join(orjson.dumps(key) + b":" + text for key, text in texts.items()) + b"}"
+    pieces: list[bytes | bytearray] = [b"{"]
+    for key, text in texts.items():
+        pieces += (orjson.dumps(key), b":", text, b",")
+    pieces[-1:] = [b"}"] if texts else [b"{}"]
+    return b"".join(pieces)  # one copy of the texts, which may be megabytes
 
 
 @dataclass

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from stepwell.database.checkpoints.packing import unpack_metadata
 from stepwell.database.queue import admission as admissions
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
@@ -183,7 +184,7 @@ def _has_begun(connection: Connection, run: Run) -> bool:
         "SELECT metadata FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = ''",
         (run.thread_id, run.run_id),
     )
-    return any(loads(row["metadata"]).get("source") != "input" for row in rows)
+    return any(unpack_metadata(row["metadata"]).get("source") != "input" for row in rows)
 
 
 def _messages(given: Mapping[str, Any]) -> list[Any]:

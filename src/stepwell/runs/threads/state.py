@@ -21,6 +21,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot, StateUpdate
 
 from stepwell.control_flow import let_pass
+from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.persistence import Persistence
 from stepwell.database.types import Lease, Thread
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
@@ -134,6 +135,9 @@ class ThreadStates:
         wanted = dict(metadata) if metadata else None
         async with self._open(graph_id, thread, None) as graph:
             if is_known(graph, namespace):
+                saver = _saver_of(graph)
+                if isinstance(saver, SqlSaver) and not namespace:
+                    saver.share_past(graph.channels)
                 found = graph.aget_state_history(config, filter=wanted, before=end, limit=limit)
                 return [snapshots.thread_state(snapshot, show_values) async for snapshot in found]
             saver = _saver_of(graph)

@@ -16,6 +16,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.conftest import Server, serve
+from tests.support.stored_rows import files_holding
 
 from stepwell.clock import SystemClock
 from stepwell.database.keys_and_sessions import AccessRecords
@@ -168,10 +169,6 @@ async def _until(stream: httpx.Response, text: bytes) -> AsyncIterator[bytes]:
         yield piece
         if text in piece:
             return
-
-
-def files_holding(folder: Path, text: bytes) -> list[str]:
-    return [file.name for file in folder.rglob("*") if file.is_file() and text in file.read_bytes()]
 
 
 async def test_a_key_is_in_no_log_no_answer_and_no_file(asking: Asking, tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -24,9 +24,9 @@ from stepwell.database.checkpoints.serializer import check_strict, strict_serial
 from stepwell.database.persistence import run_wrote
 from stepwell.database.sqlite.database import Database
 from stepwell.database.types import Lease
-from stepwell.errors import ConfigurationError, InvalidRequestError, LeaseLostError
+from stepwell.errors import ConfigurationError, LeaseLostError
 from stepwell.state import DeepAgentState, acompact, compact
-from stepwell.state.channels import snapshot
+from stepwell.state.channels import incremental, rebuild, snapshot
 
 NULL_TASK = "00000000-0000-0000-0000-000000000000"
 ROOT: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
@@ -110,6 +110,30 @@ class TestFewStatements:
             assert inherited["seed"].value == [since]
             assert [value for _, _, value in inherited["writes"]] == list(range(since, n))
         assert sum(text.lstrip().startswith("WITH") for text in statements) == 4  # once behind each snapshot
+
+    async def test_a_history_puts_the_past_that_its_checkpoints_share_together_once(self, database: Database):
+        folded: list[int] = []
+
+        def add(state: list[int], writes: list[int]) -> list[int]:
+            folded.append(len(writes))
+            return [*state, *writes]
+
+        saver, config = saver_for(database), ROOT
+        for n in range(60):
+            values = {"log": snapshot([])} if n == 0 else {}
+            config = saver.put(config, {**empty_checkpoint(), "channel_values": values}, {"step": n}, {})
+            saver.put_writes(config, [("log", n)], "task", "~1")
+        reading, channel = SqlSaver(database, clock=SystemClock()), incremental(add)
+        reading.share_past({"log": channel, "other": incremental(add)})
+        listed = [found async for found in reading.alist(ROOT, limit=10)]
+        folded.clear()
+        for found in listed:
+            inherited = (await reading.aget_delta_channel_history(config=found.config, channels=["log"]))["log"]
+            value = rebuild(channel, [inherited["seed"]], [value for _, _, value in inherited["writes"]])
+            assert value == list(range(found.metadata["step"]))
+        assert folded == [50, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+        older = (await reading.aget_delta_channel_history(config=listed[-1].parent_config, channels=["log"]))["log"]
+        assert [value for _, _, value in older["writes"]] == list(range(49))
 
     def test_a_ring_of_parents_ends(self, database: Database):
         saver = saver_for(database)
@@ -224,9 +248,21 @@ def test_an_unknown_way_to_prune_is_refused(database: Database):
         saver_for(database).prune(["t"], strategy="keep_some")
 
 
-def test_a_filter_key_cannot_leave_its_quotes(database: Database):
-    with pytest.raises(InvalidRequestError, match="quotation mark"):
-        list(saver_for(database).list(ROOT, filter={'a" OR 1': 1}))
+def test_a_filter_key_may_contain_quotes(database: Database):
+    saver = saver_for(database)
+    for n in range(3):
+        saver.put(ROOT, empty_checkpoint(), {'a" OR 1': n}, {})
+    assert [each.metadata for each in saver.list(ROOT, filter={'a" OR 1': 1})] == [{'a" OR 1': 1}]
+
+
+def test_a_filter_finds_what_stands_far_back(database: Database):
+    saver = saver_for(database)
+    for n in range(200):
+        saver.put(ROOT, empty_checkpoint(), {"step": n, "odd": n % 2}, {})
+    assert [each.metadata["step"] for each in saver.list(ROOT, filter={"step": 3})] == [3]
+    odd = [each.metadata["step"] for each in saver.list(ROOT, filter={"odd": 1})]
+    assert odd == list(range(199, 0, -2))
+    assert [each.metadata["step"] for each in saver.list(ROOT, filter={"odd": 1}, limit=70)] == odd[:70]
 
 
 def test_rows_carry_the_run(database: Database):
