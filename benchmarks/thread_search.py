@@ -2,7 +2,7 @@
 
 Wall time of `search_threads` with a filter on `values`, the least of a few rounds: one thread matches, and a third of them does. The
 threads are made through the repository's own function, many in a transaction; Postgres has counted its rows, as autovacuum does. The
-floor reads and compares all values: a search does that for values without marks.
+floor reads and compares all values, as a search does for values without marks; only on SQLite, because it takes a minute on Postgres.
 """
 
 from __future__ import annotations
@@ -37,25 +37,27 @@ def rows(bench: Bench) -> list[Row]:
             "SQLite": EmbeddedPersistence(Path(folder) / "stepwell.db"),
             "Postgres": PostgresPersistence(cluster.create("threads")),
         }
-        found = {place: asyncio.run(_measure(persistence, count)) for place, persistence in places.items()}
+        found = {
+            place: asyncio.run(_measure(opening, count, with_floor=place == "SQLite")) for place, opening in places.items()
+        }
     bench.raw["thread_search"] = {"threads": count, "ms": found}
     return [
         Row(
             f"thread search by a value, {count:,} threads, {place}, {what}",
             f"≤ {LIMIT_MS:.0f} ms",
             figures[what],
-            figures["floor"],
+            figures.get("floor"),
             None,
             LIMIT_MS,
             form="{:,.0f} ms".format,
-            note="floor: no thread has marks, so all values are compared" if what == "one matches" else "",
+            note="floor: all values are compared" if "floor" in figures and what == "one matches" else "",
         )
         for place, figures in found.items()
         for what in ("one matches", "a third matches")
     ]
 
 
-async def _measure(opening: Any, count: int) -> dict[str, float]:
+async def _measure(opening: Any, count: int, *, with_floor: bool) -> dict[str, float]:
     async with opening as persistence:
         for first in range(0, count, _AT_ONCE):
             threads = [a_thread(values=_values(number)) for number in range(first, min(count, first + _AT_ONCE))]
@@ -67,6 +69,8 @@ async def _measure(opening: Any, count: int) -> dict[str, float]:
             "one matches": await _search(persistence, {"step": count // 2}, 1),
             "a third matches": await _search(persistence, {"stage": "done"}, Page.limit),
         }
+        if not with_floor:
+            return figures
         await persistence.database.write(lambda connection: connection.execute("UPDATE thread_values SET marks = NULL"))
         return {**figures, "floor": await _search(persistence, {"step": count // 2}, 1, rounds=1)}
 

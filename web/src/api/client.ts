@@ -73,9 +73,9 @@ export const api = {
 
   searchThreads: (search: Record<string, unknown>) =>
     post<Partial<ThreadResponse>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),
-  /** Without the state's values, which may be large. Undefined: there is none. */
+  /** Without values and questions, which may be large. Undefined: there is none. */
   findThread: async (threadId: string): Promise<Partial<ThreadResponse> | undefined> =>
-    (await api.searchThreads({ ids: [threadId], limit: 1 }))[0],
+    (await api.searchThreads({ ids: [threadId], limit: 1, select: ["thread_id", "metadata", "error"] }))[0],
   createThread: (metadata: Record<string, unknown>) =>
     postOnce<ThreadResponse>("/threads", { metadata }, crypto.randomUUID()),
   patchThread: (threadId: string, metadata: Record<string, unknown>) =>
@@ -91,9 +91,9 @@ export const api = {
   steps: (threadId: string, after: number) =>
     request<Schemas["StepsResponse"]>(`${at(threadId)}/steps?after=${after}&limit=200`),
   interrupts: (threadId: string) => request<Schemas["WaitingPage"]>(`${at(threadId)}/interrupts?limit=200`),
-  /** The state without its messages. */
+  /** The state without its messages and questions. */
   state: (threadId: string) => {
-    const fields = [...STATE_FIELDS.map((field) => `values.${field}`), "next", "tasks", "checkpoint", "interrupts"];
+    const fields = [...STATE_FIELDS.map((field) => `values.${field}`), "checkpoint"];
     return request<StateResponse>(`${at(threadId)}/state?${fields.map((field) => `select=${field}`).join("&")}`);
   },
 

@@ -34,7 +34,7 @@ export function keepInStep(): void {
   // address -> open conversation
   $effect(() => {
     const threadId = router.route.name === "thread" ? router.route.threadId : null;
-    if (server.ready) untrack(() => conversation.show(threadId));
+    if (server.ready || (server.me && !server.signedOut)) untrack(() => conversation.show(threadId));
   });
   // open conversation -> title of the window
   $effect(() => {

@@ -74,6 +74,7 @@ export class ThreadSession implements Thread {
       if (this.view.waiting.length || found.runs.some((run) => run.status === "running")) void this.readSteering();
       this.status = "ready";
       this.history.load();
+      if (found.rest) this.dispatch({ type: "snapshot", snapshot: await found.rest });
       await this.follow(await this.following.placeBefore(found.runs), found.runs);
     } catch (error) {
       this.fail(error);

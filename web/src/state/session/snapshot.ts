@@ -15,39 +15,69 @@ export interface ReadState {
 
 /** Messages by page, the rest of the state by name, what waits with who asks. */
 export async function readState(threadId: string, branchCheckpoint: string | null): Promise<ReadState> {
-  const [page, state, waiting] = await Promise.all([
-    api.messages(threadId, { limit: PAGE, checkpoint_id: branchCheckpoint }),
-    api.state(threadId),
-    api.interrupts(threadId),
+  const [tail, rest] = await Promise.all([
+    readTail(threadId, branchCheckpoint, api.interrupts(threadId)),
+    readRest(threadId),
   ]);
-  const snapshot = {
-    messages: page.messages.toReversed(),
-    before: page.next,
-    values: (state.values ?? {}) as Record<string, unknown>,
-    interrupts: waiting.interrupts,
-    checkpointId: checkpointOf(state),
-  };
-  return { snapshot, pageCheckpoint: page.checkpoint_id };
+  return { ...tail, snapshot: { ...tail.snapshot, ...rest } };
 }
 
-/** The state with what is known of the thread and its runs (newest first). Null: there is no such thread. */
-export async function readThread(
-  threadId: string,
-  branchCheckpoint: string | null,
-): Promise<(ReadState & { runs: RunResponse[]; metadata: Record<string, unknown> }) | null> {
-  const thread = await api.findThread(threadId);
+export interface OpenedThread extends ReadState {
+  /** Newest first. */
+  readonly runs: RunResponse[];
+  readonly metadata: Record<string, unknown>;
+  /** What the snapshot lacks, if the thread can be shown without it. */
+  readonly rest: Promise<Snapshot> | null;
+}
+
+/**
+ * The thread, its runs, and the end of its conversation; null if there is no such thread. A thread at rest is shown before the rest of its
+ * state is asked for, because the server takes as long for that as for the messages. If a run is under way or asks something, its events and
+ * questions need the whole state.
+ */
+export async function readThread(threadId: string, branchCheckpoint: string | null): Promise<OpenedThread | null> {
+  const waiting = api.interrupts(threadId);
+  const reading = readTail(threadId, branchCheckpoint, waiting);
+  const knowing = Promise.all([api.findThread(threadId), api.listRuns(threadId, 30), waiting]);
+  const rests = knowing.then(
+    ([, runs, { interrupts }]) =>
+      !interrupts.length && !runs.some(({ status }) => status === "running" || status === "pending"),
+  );
+  const rest = rests.then((isAtRest) => (isAtRest ? reading : null)).then(() => readRest(threadId));
+  rest.catch(() => undefined); // Who opens the thread is told by those that come first.
+  const [[thread, runs], tail] = await Promise.all([knowing, reading]);
   if (!thread) return null;
-  const [state, runs] = await Promise.all([readState(threadId, branchCheckpoint), api.listRuns(threadId, 30)]);
-  const last = currentRun(runs.filter((run) => !wasTakenBack(run, state.snapshot.messages ?? [])));
+  const last = currentRun(runs.filter((run) => !wasTakenBack(run, tail.snapshot.messages ?? [])));
   const metadata = thread.metadata ?? {};
   const snapshot: Snapshot = {
-    ...state.snapshot,
+    ...tail.snapshot,
+    ...((await rests) ? {} : await rest),
     title: textOf(metadata["title"]),
     graphId: textOf(metadata["graph_id"]) || null,
     assistantId: textOf(metadata["assistant_id"]) || null,
     lastRun: last ? { runId: last.run_id!, status: last.status!, error: errorOf(thread) } : null,
   };
-  return { ...state, snapshot, runs, metadata };
+  return { ...tail, snapshot, runs, metadata, rest: snapshot.values ? null : rest };
+}
+
+async function readTail(
+  threadId: string,
+  branchCheckpoint: string | null,
+  waiting: ReturnType<typeof api.interrupts>,
+): Promise<ReadState> {
+  const [page, { interrupts }] = await Promise.all([
+    api.messages(threadId, { limit: PAGE, checkpoint_id: branchCheckpoint }),
+    waiting,
+  ]);
+  return {
+    snapshot: { messages: page.messages.toReversed(), before: page.next, interrupts },
+    pageCheckpoint: page.checkpoint_id,
+  };
+}
+
+async function readRest(threadId: string): Promise<Snapshot> {
+  const state = await api.state(threadId);
+  return { values: (state.values ?? {}) as Record<string, unknown>, checkpointId: checkpointOf(state) };
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
