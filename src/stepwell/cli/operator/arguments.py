@@ -249,7 +249,7 @@ def _add_doctor(commands: Commands) -> None:
         "doctor",
         help="find problems and say what mends them; show which model is used and why",
         description="Look for the likeliest problems of this installation: keys, models, settings, database, graphs, the server. Each "
-        "finding says what mends it. Changes nothing. Exit code 1 if there is a problem.",
+        "finding says what mends it. Changes no settings and no data. Exit code 1 if there is a problem.",
     )
     doctor.add_argument(
         "--online", action="store_true", help="also ask providers and object storage, with requests that cost nothing"
