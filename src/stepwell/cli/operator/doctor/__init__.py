@@ -12,6 +12,6 @@
 A check is a function from an `Installation` to `Finding`s, listed in the `CHECKS` of its module; `command` runs all of them.
 `docs/reference/doctor.md` has the same list, which a test compares.
 
-Rules to keep: a check changes no setting and no data (it may take a lock or a port for a moment). Without `--online`, no check sends anything to another machine, except to the installation's own
-database and Redis. No finding contains a secret.
+Rules to keep: a check changes no setting and no data (it may take a lock or a port for a moment). Without `--online`, no check sends
+anything to another machine, except to the installation's own database and Redis. No finding contains a secret.
 """
