@@ -139,7 +139,7 @@ def test_a_thread_is_the_same_on_every_way(ordinary, colour):
 
 
 @pytest.mark.parametrize("colour", COLOURS)
-def test_streams_have_the_same_events_in_the_same_order(ordinary, colour):
+def test_streams_have_the_same_events(ordinary, colour):
     config = {"configurable": {"thread_id": "1"}}
     for mode in MODES:
         events = [
