@@ -88,8 +88,21 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> None:
+    from tests.support.missing import skip_if_missing
+
+    skip_if_missing(call)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """After `make prove`, one line of figures for each proof that recorded some."""
+    """What was left out because a program is missing; after `make prove`, one line of figures for each proof that recorded some."""
+    from tests.support.missing import left_out
+
+    if lines := left_out(terminalreporter.getreports("skipped")):
+        terminalreporter.section("left out, because programs are missing")
+        for line in lines:
+            terminalreporter.write_line(line)
     if not PROVE:
         return
     terminalreporter.section("figures")
@@ -101,7 +114,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresCluster]:
-    """A Postgres of this process's own. Where it cannot be had, the tests that need it fail."""
+    """A Postgres of this process's own."""
     from tests.support.postgres import PostgresCluster
 
     with PostgresCluster(tmp_path_factory.mktemp("postgres")) as cluster:
@@ -110,7 +123,7 @@ def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postg
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
-    """A Redis of this process's own. Where it cannot be had, the tests that need it fail."""
+    """A Redis of this process's own."""
     from tests.support.redis import RedisServer
 
     with RedisServer() as server:

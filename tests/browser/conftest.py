@@ -17,11 +17,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from tests.integration.served.process import Server, serve
+from tests.support.missing import MissingProgramError
 
 GRAPHS = Path(__file__).parent / "langgraph.json"
 STATIC = Path(__file__).parents[2] / "src/stepwell/server/page/static/index.html"
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 """Without a window's frame, menus and services it needs two thirds of the time of a whole one; where there is none, that does too."""
+NO_CHROMIUM = "There is no Chromium. Install the package `chromium-headless-shell`."
 FLAGS = [
     "--no-sandbox",  # as root there is none
     "--disable-gpu",
@@ -66,9 +68,7 @@ def built() -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
-        pytest.fail(
-            "No Chromium on this machine. `scripts/system-packages` installs it (Debian package chromium-headless-shell)."
-        )
+        raise MissingProgramError(NO_CHROMIUM)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started

@@ -15,11 +15,12 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import BrowserContext, Page, Playwright, TimeoutError, expect, sync_playwright
-from tests.browser.conftest import CHROMIUM, FLAGS, GRAPHS, Watch
+from tests.browser.conftest import CHROMIUM, FLAGS, GRAPHS, NO_CHROMIUM, Watch
 from tests.browser.device import PROJECT, put_project, rows_of, steps, texts_of
 from tests.browser.steps import ask, dock, last_answer, thread_id
 from tests.conftest import Effort
 from tests.integration.served.process import Server, serve
+from tests.support.missing import MissingProgramError
 
 EDITS = 6
 DEVICE = 3
@@ -45,7 +46,8 @@ class KillableBrowser:
 
     def start(self) -> Page:
         self._port.unlink(missing_ok=True)
-        assert CHROMIUM, "No Chromium on this machine."
+        if CHROMIUM is None:
+            raise MissingProgramError(NO_CHROMIUM)
         command = [CHROMIUM, *FLAGS, "--headless=new"]
         options = ["--remote-debugging-port=0", f"--user-data-dir={self._profile}", "about:blank"]
         self._process = subprocess.Popen(

@@ -7,7 +7,7 @@ with PostgresCluster(tmp_path_factory.mktemp("postgres")) as cluster:
 ```
 
 It listens on a socket file only, and writes nothing through to the disk: it is quick, and no other program can reach it. Where Postgres
-is not installed or does not start, it says so with an error; nothing is skipped.
+is not installed, its tests are left out (`tests/support/missing.py`); where it does not start, they fail.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
 from typing import IO, Any, Self
+
+from tests.support.missing import MissingProgramError
 
 from stepwell.errors import ConfigurationError, needs_extra
 
@@ -142,9 +144,7 @@ def _program(name: str) -> str:
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[4]))
     path = shutil.which(name) or (str(found[-1]) if found else None)
     if path is None:
-        raise ConfigurationError(
-            f"These tests need Postgres, and there is no program '{name}'. Install the package `postgresql`."
-        )
+        raise MissingProgramError(f"Postgres has no program '{name}' here. Install the package `postgresql`.")
     return path
 
 
@@ -153,7 +153,7 @@ def _as_somebody_harmless(*, dies_with_us: bool = False) -> list[str]:
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         if os.getuid() == 0:
-            raise ConfigurationError(
+            raise MissingProgramError(
                 "As root, a Postgres for tests needs the program 'setpriv'. Install the package `util-linux`."
             )
         return []

@@ -5,7 +5,7 @@ with RedisServer() as redis:
     redis.url, redis.kill(), redis.start()      # killed and started again, it is empty
 ```
 
-Where Redis is not installed or does not start, it says so with an error; nothing is skipped.
+Where Redis is not installed, its tests are left out (`tests/support/missing.py`); where it does not start, they fail.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
+
+from tests.support.missing import MissingProgramError
 
 from stepwell.errors import ConfigurationError
 
@@ -57,9 +59,7 @@ class RedisServer:
         """Start the server, empty, and wait until it answers."""
         program = shutil.which("redis-server")
         if program is None:
-            raise ConfigurationError(
-                "These tests need Redis, and there is no program 'redis-server'. Install the package `redis-server`."
-            )
+            raise MissingProgramError("There is no program 'redis-server'. Install the package `redis-server`.")
         setpriv = shutil.which("setpriv")
         with_us = [setpriv, "--pdeathsig=KILL", "--"] if setpriv else []
         options = [

@@ -15,19 +15,20 @@ from pathlib import Path
 import pytest
 from tests.integration.clients.provider_streams import SHAPES
 from tests.integration.clients.providers import PROVIDERS
+from tests.support.missing import MissingProgramError
 
 SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = Path(__file__).parents[3] / ".bench" / "clients-js"
 PROJECT = ("package.json", "package-lock.json", ".npmrc")
 LONGEST_S = 200
-NO_NODE = "Node.js and npm are not installed (as root, scripts/system-packages installs them)"
+NO_NODE = "There are no programs 'node' and 'npm'. Install the packages `nodejs` and `npm`."
 
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
     """The folder with node_modules."""
     if not (shutil.which("node") and shutil.which("npm")):
-        pytest.skip(NO_NODE)
+        raise MissingProgramError(NO_NODE)
     done = PACKAGES / "installed.json"
     lock = (SCRIPTS / "package-lock.json").read_text()
     if not (done.exists() and done.read_text() == lock):

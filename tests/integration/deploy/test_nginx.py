@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.integration.served.process import GRAPHS, Server, environment, serve
 from tests.integration.served.warm import start_warm
+from tests.support.missing import MissingProgramError
 from websockets.sync.client import connect
 
 CONFIGURATION = Path(__file__).parents[3] / "deploy" / "nginx.conf"
@@ -31,7 +32,8 @@ PATIENCE_S = 60
 
 def nginx() -> str:
     found = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    assert found, "These tests need nginx. Install the package `nginx-light`."
+    if found is None:
+        raise MissingProgramError("There is no program 'nginx'. Install the package `nginx-light`.")
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.missing import MissingProgramError
 
 SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = Path(__file__).parents[3] / ".bench" / "payer-js"
@@ -19,7 +20,7 @@ PACKAGES = Path(__file__).parents[3] / ".bench" / "payer-js"
 def install() -> Path:
     """The folder with the script and its packages."""
     if not (shutil.which("node") and shutil.which("npm")):
-        pytest.skip("Node.js and npm are not installed (as root, scripts/system-packages installs them)")
+        raise MissingProgramError("There are no programs 'node' and 'npm'. Install the packages `nodejs` and `npm`.")
     done, lock = PACKAGES / "installed.json", (SCRIPTS / "package-lock.json").read_text()
     PACKAGES.mkdir(parents=True, exist_ok=True)
     for path in SCRIPTS.iterdir():

@@ -27,6 +27,7 @@ from tests.integration.durability.processes import free_port
 from tests.integration.postgres.chaos.proxy import DatabaseProxy
 from tests.integration.served.process import environment
 from tests.integration.served.warm import Started, start_warm
+from tests.support.missing import MissingProgramError
 from tests.support.postgres import PostgresCluster
 from tests.support.redis import RedisServer
 
@@ -43,7 +44,10 @@ _AT_ONCE = 5
 def wrong_clock() -> dict[str, str]:
     """An environment in which a process sees the time of day an hour ahead, while its monotonic clock runs as it should."""
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-    assert found, "a process with a wrong clock needs libfaketime: install the package `faketime`"
+    if not found:
+        raise MissingProgramError(
+            "There is no libfaketime, which gives a process a wrong clock. Install the package `faketime`."
+        )
     return {
         "LD_PRELOAD": str(found[0]),
         "FAKETIME": _OFFSET,
