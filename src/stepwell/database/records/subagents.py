@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-import orjson
-
+from stepwell.database.checkpoints.packing import unpack_metadata
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.threads import owned_thread
 from stepwell.database.rows import from_time
@@ -137,7 +136,7 @@ def _places(connection: Connection, thread_id: str) -> Iterator[_Place]:
     on a branch of the thread, has several namespaces, of which the newest counts."""
     chosen: dict[str, _Place] = {}
     for row in connection.execute(_PLACES, {"thread": thread_id}).fetchall():
-        metadata = orjson.loads(row["metadata"])
+        metadata = unpack_metadata(row["metadata"])
         if isinstance(call_id := metadata.get(CALL_ID), str):
             place = _Place(call_id, row["checkpoint_ns"], row, metadata)
             known = chosen.get(call_id)
