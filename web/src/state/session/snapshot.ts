@@ -36,17 +36,18 @@ export interface OpenedThread extends ReadState {
  * questions need the whole state.
  */
 export async function readThread(threadId: string, branchCheckpoint: string | null): Promise<OpenedThread | null> {
+  const thread = await api.findThread(threadId);
+  if (!thread) return null;
   const waiting = api.interrupts(threadId);
   const reading = readTail(threadId, branchCheckpoint, waiting);
-  const knowing = Promise.all([api.findThread(threadId), api.listRuns(threadId, 30), waiting]);
+  const knowing = Promise.all([api.listRuns(threadId, 30), waiting]);
   const rests = knowing.then(
-    ([, runs, { interrupts }]) =>
+    ([runs, { interrupts }]) =>
       !interrupts.length && !runs.some(({ status }) => status === "running" || status === "pending"),
   );
   const rest = rests.then((isAtRest) => (isAtRest ? reading : null)).then(() => readRest(threadId));
   rest.catch(() => undefined); // Who opens the thread is told by those that come first.
-  const [[thread, runs], tail] = await Promise.all([knowing, reading]);
-  if (!thread) return null;
+  const [[runs], tail] = await Promise.all([knowing, reading]);
   const last = currentRun(runs.filter((run) => !wasTakenBack(run, tail.snapshot.messages ?? [])));
   const metadata = thread.metadata ?? {};
   const snapshot: Snapshot = {
