@@ -124,9 +124,9 @@ class _Graph(StateGraph[Any, Any, Any, Any]):
 
 
 @cache
-def _schema_adder() -> Callable[[StateGraph[Any, Any, Any, Any], type[Any], bool], None]:
+def _schema_adder() -> Callable[..., None]:
     channels_once = lru_cache(maxsize=256)(graph_parts._get_channels)
-    return cast("Any", _with_names(StateGraph._add_schema, _get_channels=channels_once))
+    return cast("Callable[..., None]", _with_names(StateGraph._add_schema, _get_channels=channels_once))
 
 
 def _holds_no_graph(runnable: Any) -> bool:
