@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, cast, get_type_hints
 
-from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentMiddleware, AgentState
 from langchain_core.language_models import BaseChatModel
@@ -26,9 +25,9 @@ from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, is_typeddict
 
 from stepwell.agent.halves import complete_halves
+from stepwell.agent.loop import build_loop
 from stepwell.agent.quiet import quieten
 from stepwell.agent.signals import let_signals_pass
-from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.file_order import FileOrderMiddleware
 from stepwell.middleware.filesystem import FilesystemMiddleware
@@ -86,7 +85,7 @@ def compile_agent(
         SightMiddleware(model),
     ]
     folded = fold([*_steering_in(stack), *outermost, *(entry for entry in stack if not isinstance(entry, SteeringMiddleware))])
-    graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
+    graph = build_loop(
         model,
         own_tools,
         system_prompt=_prompt(system_prompt, sections(folded)),
@@ -103,7 +102,6 @@ def compile_agent(
     _check_inputs(graph)
     _take_carried(graph)
     lighten(graph)
-    untrace(graph)
     quieten(graph)
     mark_run_modes(graph)
     if rewind := _rewind_in(stack):

@@ -86,7 +86,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
     tools: Sequence[BaseTool] = ()
 
     untraced = True
-    """Its hooks run without LangChain's tracing wrapper (`agent/untrace.py`)."""
+    """Its hooks run without LangChain's tracing wrapper (`agent/loop.py`)."""
 
     def prepare(self, call: ModelCall) -> None:
         """Change the call before the model gets it."""
