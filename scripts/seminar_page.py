@@ -44,20 +44,20 @@ ALONE = (
 
 HEAD = """# A seminar, from frame to close
 
-Two seminars as they stood on the screen, written by `python scripts/seminar_page.py` and played again by a test. What the person typed was
-written beforehand; every question of the method, every refusal and every file is the tutor's own work.
+Two seminars as they appear on the screen. `python scripts/seminar_page.py` writes this page, and a test replays it. The person's input is
+scripted; every question of the method, every refusal and every file is the tutor's own work.
 
-How the method works, and which rules code keeps, is told in [use the tutor](../how-to/use-the-tutor.md).
+[Use the tutor](../how-to/use-the-tutor.md) explains the method, and which rules the code enforces.
 """
 WITH_MODEL = """## With a model
 
-The model's lines are scripted too (`stepwell chat tutor --demo`): what is shown is what its tools make of them. An arrow to the right is a
-call of the model's, an arrow to the left what came back.
+The model's lines are scripted too (`stepwell chat tutor --demo`); the tools' responses are real. An arrow to the right is a tool call by the
+model, an arrow to the left is its result.
 """
 WITHOUT_MODEL = """## Without a model
 
-No model at all: the questions come from the exit tests of the phases and from the lint. The person asks for a hint, has a reply refused
-because it brings new evidence, and asks to be told at the end.
+Here the questions come from the exit tests of the phases and from the lint. The person asks for a hint, has a reply refused because it
+brings new evidence, and at the end asks the tutor for the conclusion.
 """
 
 
@@ -66,7 +66,7 @@ def page() -> str:
     first, _ = play(build_demo_tutor(InMemorySaver()), (REQUEST, *PERSON))
     second, folder = play(build(None, checkpointer=InMemorySaver()), ALONE)
     parts = [HEAD, WITH_MODEL, _fence(first, "text"), WITHOUT_MODEL, _fence(second, "text")]
-    parts += ["The notes are in the folder `tutor` then. `seminar.md` is the one to edit; its ids say what bears on what:\n"]
+    parts += ["Afterwards the notes are in the folder `tutor`. `seminar.md` is the file to edit; its ids show which note refers to which:\n"]
     parts += [_fence(folder["seminar.md"], "markdown")]
     parts += ["And the log of moves, `log.md`:\n", _fence(folder["log.md"], "markdown")]
     return "\n".join(parts)
