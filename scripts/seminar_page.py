@@ -51,8 +51,8 @@ scripted; every question of the method, every refusal and every file is the tuto
 """
 WITH_MODEL = """## With a model
 
-The model's lines are scripted too (`stepwell chat tutor --demo`); the tools' responses are real. An arrow to the right is a tool call by the
-model, an arrow to the left is its result.
+The model's lines are scripted too (`stepwell chat tutor --demo`); the tools' responses are real. An arrow to the right is a tool call by
+the model, an arrow to the left is its result.
 """
 WITHOUT_MODEL = """## Without a model
 
@@ -66,7 +66,9 @@ def page() -> str:
     first, _ = play(build_demo_tutor(InMemorySaver()), (REQUEST, *PERSON))
     second, folder = play(build(None, checkpointer=InMemorySaver()), ALONE)
     parts = [HEAD, WITH_MODEL, _fence(first, "text"), WITHOUT_MODEL, _fence(second, "text")]
-    parts += ["Afterwards the notes are in the folder `tutor`. `seminar.md` is the file to edit; its ids show which note refers to which:\n"]
+    parts += [
+        "Afterwards the notes are in the folder `tutor`. `seminar.md` is the file to edit; its ids show which note refers to which:\n"
+    ]
     parts += [_fence(folder["seminar.md"], "markdown")]
     parts += ["And the log of moves, `log.md`:\n", _fence(folder["log.md"], "markdown")]
     return "\n".join(parts)

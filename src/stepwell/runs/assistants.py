@@ -163,10 +163,13 @@ class Assistants:
             return await self._records.save_assistant_version(owner, changed)
 
     async def search(self, owner: str | None, wanted: AssistantFilter, page: Page) -> list[Assistant]:
-        return await self._records.search_assistants(owner, wanted, page)
+        return await self._records.search_assistants(owner, self._served(wanted), page)
 
     async def count(self, owner: str | None, wanted: AssistantFilter) -> int:
-        return await self._records.count_assistants(owner, wanted)
+        return await self._records.count_assistants(owner, self._served(wanted))
+
+    def _served(self, wanted: AssistantFilter) -> AssistantFilter:
+        return replace(wanted, served=sorted(self._registry.names))
 
     async def versions(self, owner: str | None, assistant_id: str, metadata: Json, page: Page) -> list[Assistant]:
         return await self._records.assistant_versions(owner, _id_or_name(assistant_id), metadata, page)

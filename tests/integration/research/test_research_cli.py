@@ -161,7 +161,7 @@ def test_an_edit_that_breaks_the_policy_does_not_pass_the_gate(world: OfflineWor
 def test_yes_approves_a_plan_without_violations(world: OfflineWorld, command: Command) -> None:
     ended = command(question_about(world), yes=True)
     assert ended.code == 0
-    assert "Approved (--yes)." in ended.screen
+    assert "Approved without asking: the plan breaks no rule." in ended.screen
 
 
 def test_denied_sources_are_not_cited(world: OfflineWorld, command: Command) -> None:

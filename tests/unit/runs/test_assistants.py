@@ -68,6 +68,18 @@ def test_the_id_of_a_default_assistant_never_changes() -> None:
     assert default_assistant_id("agent") == "3a517aab-be7d-52a1-9327-807ee7646115"
 
 
+async def test_another_projects_graphs_on_the_same_database_are_not_listed(database: Database, assistants: Assistants) -> None:
+    await assistants.create("ada", graph_id="plan", name="Ada's planner")
+    desk = serving(database, "desk")
+    await desk.install_defaults()
+
+    shown = [found.name for found in await desk.search("ada", AssistantFilter(), Page(limit=10))]
+
+    assert sorted(shown) == ["Ada's planner", "desk"]
+    assert await desk.count("ada", AssistantFilter()) == 2
+    assert await assistants.count("ada", AssistantFilter()) == 3
+
+
 async def test_every_graph_has_an_assistant_of_the_server(assistants: Assistants) -> None:
     found = await assistants.resolve("ada", "talk")
 

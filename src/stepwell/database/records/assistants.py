@@ -138,6 +138,9 @@ def _matching(dialect: Dialect, owner: str | None, wanted: AssistantFilter) -> C
         clauses.append(Clause("graph_id = ?", (wanted.graph_id,)))
     if wanted.name is not None:
         clauses.append(Clause("lower(name) LIKE lower(?) ESCAPE '!'", (_anywhere(wanted.name),)))
+    if wanted.served:
+        by_server, marks = contains(dialect, "metadata", {"created_by": "system"}), ", ".join("?" * len(wanted.served))
+        clauses.append(Clause(f"NOT ({by_server.sql} AND graph_id NOT IN ({marks}))", (*by_server.bound, *wanted.served)))
     return all_of(*clauses)
 
 

@@ -39,6 +39,8 @@ class AssistantFilter:
     graph_id: str | None = None
     name: str | None = None
     """Part of the name; case does not matter."""
+    served: Sequence[str] | None = None
+    """Graphs that are served. Assistants that a server made for other graphs are left out: they are another project's."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class Gate:
         for line in plan_lines(interrupt):
             self.say(line)
         if self.approve_clean and not (interrupt.get("audit") or {}).get("violations"):
-            self.say("Approved (--yes).")
+            self.say("Approved without asking: the plan breaks no rule.")
             return {"decision": "approve"}
         plan = dict(interrupt.get("plan") or {})
         prompt = CHOICES
