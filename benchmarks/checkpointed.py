@@ -11,9 +11,9 @@ def rows(bench: Bench) -> list[Row]:
         compare(
             bench,
             colour,
-            limit=0.7,
+            limit=0.4,
             claim=f"CPU per no-op step with InMemorySaver, {colour}",
-            target="≤ 0.7x floor",
+            target="≤ 0.4x floor",
             label=f"checkpointed {colour}",
             checkpointed=True,
         )

@@ -48,8 +48,8 @@ def rows(bench: Bench) -> list[Row]:
     floor = alone["floor"]
     note = f"floor {floor:.2f} ms" if floor else ""
     return [
-        _row("create, warm", "≤ 2x floor", alone, floor, 2.0, note),
-        _row("create with 5 subagents", "≤ 3x floor", with_five, floor, 3.0, note),
+        _row("create, warm", "≤ 1.3x floor", alone, floor, 1.3, note),
+        _row("create with 5 subagents", "≤ 1.3x floor", with_five, floor, 1.3, note),
         _row("create with 5 subagents and delegate once to each", "–", used, used["floor"], None, USED_FLOOR),
     ]
 

@@ -54,7 +54,9 @@ def compare(bench: Bench, colour: str, *, limit: float | None, claim: str, targe
 
 def rows(bench: Bench) -> list[Row]:
     found = [
-        compare(bench, colour, limit=1.1, claim=f"CPU per no-op step, {colour}", target="≤ 1.1x floor", label=f"step {colour}")
+        compare(
+            bench, colour, limit=0.65, claim=f"CPU per no-op step, {colour}", target="≤ 0.65x floor", label=f"step {colour}"
+        )
         for colour in ("sync", "async")
     ]
     if not bench.quick:
