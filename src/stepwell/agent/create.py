@@ -84,7 +84,7 @@ def create_deep_agent(
     The early form `create_deep_agent(tools, instructions, model, ...)` works too: if the first argument is a list, it is the tools.
 
     Args:
-        model: An instance, `"provider:name"`, or None for the environment's choice (Claude Sonnet 4.5 where a key is set).
+        model: An instance, `"provider:name"`, or None for the environment's choice (Claude Sonnet 4.6 where only an Anthropic key is set).
         tools: Functions, LangChain tools or provider tools (dicts), in addition to the built-in ones. The model searches for those with
             `extras={"defer_loading": True}`.
         system_prompt: What this agent is for; our own guidance follows it.
