@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -35,10 +36,10 @@ documents = st.dictionaries(
 
 def may_match(marks: str | None, wanted: dict[str, Any]) -> bool:
     clause = may_hold(leaves_of(wanted))
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE thread_values (marks TEXT)")
-    connection.execute("INSERT INTO thread_values VALUES (?)", (marks,))
-    return connection.execute(f"SELECT COUNT(*) FROM thread_values WHERE {clause.sql}", clause.bound).fetchone()[0] == 1
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE thread_values (marks TEXT)")
+        connection.execute("INSERT INTO thread_values VALUES (?)", (marks,))
+        return connection.execute(f"SELECT COUNT(*) FROM thread_values WHERE {clause.sql}", clause.bound).fetchone()[0] == 1
 
 
 @st.composite
