@@ -61,11 +61,12 @@ def is_known() -> bool:
         isfunction(create_agent)
         and create_agent.__globals__ is vars(factory)
         and all(vars(factory).get(name) is value for name, value in _REPLACED.items())
-        and all(_parameters(*known) == names for known, names in _KNOWN.items())
+        and all(parameters_of(*known) == names for known, names in _KNOWN.items())
     )
 
 
-def _parameters(owner: Any, name: str) -> tuple[str, ...]:
+def parameters_of(owner: Any, name: str) -> tuple[str, ...]:
+    """The names of a function's parameters; none if there is no such function."""
     code = getattr(getattr(owner, name, None), "__code__", None)
     return code.co_varnames[: code.co_argcount] if code else ()
 

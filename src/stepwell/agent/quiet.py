@@ -49,6 +49,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.pregel._read import PregelNode
 from langgraph.pregel._write import ChannelWrite
 
+from stepwell.agent.loop import parameters_of
+
 _KNOWN: dict[tuple[Any, str], tuple[str, ...]] = {
     (RunnableSeq, "invoke"): ("self", "input", "config"),
     (RunnableSeq, "ainvoke"): ("self", "input", "config"),
@@ -83,7 +85,7 @@ def quieten(graph: CompiledStateGraph[Any, Any, Any, Any]) -> bool:
     """Let the graph take the shorter ways. Returns whether they fit the installed LangChain and LangGraph."""
     model = graph.nodes["model"].bound
     cell = _cell(model.func, "_execute_model_sync", "_get_bound_model") if isinstance(model, RunnableCallable) else None
-    if cell is None or not all(_parameters(*known) == names for known, names in _KNOWN.items()):
+    if cell is None or not all(parameters_of(*known) == names for known, names in _KNOWN.items()):
         return False
     cell.cell_contents = partial(_bind_quietly, cell.cell_contents)
     for node in graph.nodes.values():
@@ -94,11 +96,6 @@ def quieten(graph: CompiledStateGraph[Any, Any, Any, Any]) -> bool:
             tools.func, tools.afunc = calls.run, calls.arun
             vars(tools).update(_execute_tool_sync=calls.execute, _execute_tool_async=calls.aexecute)
     return True
-
-
-def _parameters(owner: Any, name: str) -> tuple[str, ...]:
-    code = getattr(getattr(owner, name, None), "__code__", None)
-    return code.co_varnames[: code.co_argcount] if code else ()
 
 
 def _cell(function: Any, *path: str) -> CellType | None:
