@@ -238,8 +238,9 @@ def test_a_low_limit_of_open_files_is_found(tmp_path: Path):
 
 @pytest.fixture
 def no_time_zones(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(sys.modules, "tzdata", None)
-    monkeypatch.setitem(sys.modules, "tzdata.zoneinfo", None)
+    loaded = [name for name in sys.modules if name.startswith("tzdata.")]  # another test may have read a zone from there
+    for name in {"tzdata", "tzdata.zoneinfo", *loaded}:
+        monkeypatch.setitem(sys.modules, name, None)
     before = zoneinfo.TZPATH
     zoneinfo.reset_tzpath([])
     zoneinfo.ZoneInfo.clear_cache()
