@@ -131,6 +131,7 @@ def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     made = browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce", service_workers="block")
     made.set_default_timeout(90_000)
     yield made
+    made.unroute_all(behavior="ignoreErrors")  # a request that is still on its way does not fail the next test
     made.close()
 
 

@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 THREAD = re.compile(r"/t/[0-9a-f-]{36}")
+SETTINGS = re.compile(r"#settings")
 
 
 def composer(page: Page) -> Locator:
@@ -45,6 +46,12 @@ def open_settings(page: Page, section: str) -> Locator:
     dialog.get_by_role("link", name=section).click()
     expect(dialog.get_by_role("heading", name=section, level=3)).to_be_visible()
     return dialog
+
+
+def close_settings(page: Page) -> None:
+    """Closes Settings and waits until the address is the old one: going back would end a navigation that begins too early."""
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(SETTINGS)
 
 
 def receipts(page: Page) -> Locator:

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.browser.conftest import LOOKS, PHONE, STATIC, WIDE, violations
 from tests.browser.device import put_project, texts_of
-from tests.browser.steps import open_settings
+from tests.browser.steps import close_settings, open_settings
 from tests.conftest import Effort
 from tests.integration.served.process import Server
 
@@ -586,7 +586,7 @@ def test_a_browser_that_keeps_nothing_says_so_and_talks_as_before(context: Brows
     page.keyboard.press("Escape")
     open_settings(page, "This device")
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("keeps nothing for this page")
-    page.keyboard.press("Escape")
+    close_settings(page)
     page.goto("/new/echo")
     page.get_by_test_id("composer").fill("hello")
     page.keyboard.press("Enter")

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 from tests.browser.conftest import PHONE, WIDE, violations
 from tests.browser.device import rows_of, texts_of
-from tests.browser.steps import ask, dock, last_answer, open_settings, receipts
+from tests.browser.steps import ask, close_settings, dock, last_answer, open_settings, receipts
 from tests.integration.served.process import Server, serve
 
 QUESTION = "Should schools give marks?"
@@ -182,7 +182,7 @@ def the_yes_is_remembered_and_can_be_taken_back(page: Page) -> None:
     setting = keeps_notes(page)
     expect(setting).to_be_checked()
     setting.uncheck()
-    page.keyboard.press("Escape")
+    close_settings(page)
     ask(page, "deeptutor", "/objection Marks are fast.")
     asked(page, "speak against?")
     assert "Marks are fast." not in texts_of(page)["/tutor/seminar.md"]
@@ -198,7 +198,7 @@ def only_what_was_listed_has_left(page: Page, sent: Sent) -> None:
     open_settings(page, "This device")
     page.get_by_test_id("device").get_by_role("button", name="Show", exact=True).first.click()
     expect(page.get_by_test_id("departures")).to_contain_text("Lines with comment")
-    page.keyboard.press("Escape")
+    close_settings(page)
 
 
 def see_the_graph(page: Page) -> None:

@@ -65,16 +65,8 @@ export async function readPart(root: string, path: string, start: number, most: 
     };
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
-    // An empty file has no byte that a range could begin with.
-    if (error instanceof ApiError && error.status === 416 && start === 0) return readEmpty(root, path);
     throw error;
   }
-}
-
-async function readEmpty(root: string, path: string): Promise<Part> {
-  const response = await send(addressOf(root, path), { headers: { Accept: "*/*" }, cache: "no-store" });
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  return { bytes, etag: response.headers.get("ETag") ?? "", size: bytes.length };
 }
 
 export async function deleteFile(root: string, path: string, etag: string): Promise<void> {

@@ -282,9 +282,9 @@ def _base_of(if_match: str | None, if_none_match: str | None) -> Base:
 
 
 def _range_of(asked: str | None, size: int) -> tuple[int, int]:
-    """Start and end of the requested range. Anything but a single range of bytes is ignored, as RFC 9110 allows."""
+    """Start and end of the requested range: the whole file if it is empty or `asked` is not one range of bytes, as RFC 9110 allows."""
     found = _RANGE.fullmatch(asked.strip()) if asked else None
-    if found is None or not (found[1] or found[2]):
+    if size == 0 or found is None or not (found[1] or found[2]):
         return 0, size
     start = int(found[1]) if found[1] else max(size - int(found[2]), 0)
     end = min(int(found[2]) + 1, size) if found[1] and found[2] else size

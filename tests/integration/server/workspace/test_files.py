@@ -56,6 +56,8 @@ async def test_a_file_goes_up_and_comes_down(both: Space):
     assert (await both.ask("tom", "GET", f"{FILES}/by-agent.md")).content == b"hello"
     assert (await both.ask("tom", "PUT", f"{FILES}/empty", content=b"")).status_code == 200
     assert (await both.ask("tom", "GET", f"{FILES}/empty")).content == b""
+    part = await both.ask("tom", "GET", f"{FILES}/empty", headers={"range": "bytes=0-99"})
+    assert (part.status_code, part.content) == (200, b"")
 
 
 async def test_ranges(both: Space):
