@@ -19,7 +19,7 @@ action that is not in the table cannot be declared, so that a misspelt one does 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -177,9 +177,14 @@ def stream_policy(action: str, meaning: Meaning | None = None) -> StreamPolicy:
 
 
 def actions_of(route: Any) -> set[str]:
-    """The actions a route declares, its own and those of the routers that include it."""
-    dependant = getattr(route, "dependant", None)
-    return {call.action for call in _calls(dependant) if isinstance(call, RoutePolicy | StreamPolicy)} if dependant else set()
+    """The actions a route declares, its own and those of the routers that include it. Routes that FastAPI has not analysed yet are
+    analysed only if annotations name no action."""
+    read_calls = getattr(route, "read_calls", None)
+    return _actions_in(read_calls() if read_calls else ()) or _actions_in(_calls(getattr(route, "dependant", None)))
+
+
+def _actions_in(calls: Iterable[Any]) -> set[str]:
+    return {call.action for call in calls if isinstance(call, RoutePolicy | StreamPolicy)}
 
 
 def routes_without_policy(app: FastAPI) -> list[str]:
@@ -191,7 +196,9 @@ def routes_without_policy(app: FastAPI) -> list[str]:
     )
 
 
-def _calls(dependant: Dependant) -> Iterator[Any]:
+def _calls(dependant: Dependant | None) -> Iterator[Any]:
+    if dependant is None:
+        return
     if dependant.call is not None:
         yield dependant.call
     for inner in dependant.dependencies:
