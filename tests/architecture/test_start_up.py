@@ -47,6 +47,20 @@ print(*[name for name in [*heavy.split(), "stepwell.research.audit.checks"] if n
     assert run("-c", code).strip() == ""
 
 
+def test_a_server_builds_no_models_of_others_until_they_are_needed():
+    code = """
+from stepwell.server.deferred_packages import defer_packages, import_with_late_models
+defer_packages()
+import_with_late_models()
+import stepwell.cli.compose
+from fastapi.openapi.models import OpenAPI
+from langchain_core.messages import AIMessage
+from langsmith.schemas import Run
+print(*[model.__name__ for model in (OpenAPI, AIMessage, Run) if model.__pydantic_complete__])
+"""
+    assert run("-c", code).strip() == ""
+
+
 def test_importing_writes_nothing(tmp_path: Path):
     run("-c", "import stepwell", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []

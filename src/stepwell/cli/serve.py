@@ -57,11 +57,12 @@ def run(
     # Set before LangGraph is imported, which reads it once. Checkpoints then hold only data, never executable objects.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     require_extra()
-    from stepwell.server.deferred_packages import defer_packages
+    from stepwell.server.deferred_packages import defer_packages, import_with_late_models
     from stepwell.server.garbage_collection import pause_until_loaded
 
     pause_until_loaded()
     defer_packages()
+    import_with_late_models()
     settings = Settings.load()
     database = database_place(database_url, settings)
     from stepwell.server.settings import ServerSettings

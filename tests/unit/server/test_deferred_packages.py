@@ -1,4 +1,4 @@
-"""A deferred package runs its `__init__` when somebody asks it for a name, once."""
+"""A deferred package runs its `__init__` when somebody asks it for a name, once. Late models are built at their first use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,27 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
-from stepwell.server.deferred_packages import defer_packages
+from stepwell.server.deferred_packages import defer_packages, import_with_late_models
 
 INIT = """
 import builtins
 builtins.loads_of_slow_package = getattr(builtins, "loads_of_slow_package", 0) + 1
 from slow_package.inner import VALUE
 from slow_package import other
+"""
+MODELS = """
+from __future__ import annotations
+from pydantic import BaseModel
+class Letter(BaseModel):
+    to: Person
+class Person(BaseModel):
+    name: str
+Letter.model_rebuild()
+class Used(BaseModel):
+    number: int
+USED = Used(number="1")
 """
 
 
@@ -26,6 +39,7 @@ def slow_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (folder / "__init__.py").write_text(INIT)
     (folder / "inner.py").write_text("VALUE = 1")
     (folder / "other.py").write_text("OTHER = 2")
+    (folder / "models.py").write_text(MODELS)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("builtins.loads_of_slow_package", 0, raising=False)
     defer_packages(("slow_package",))
@@ -63,3 +77,27 @@ def test_a_missing_package_stays_missing():
     defer_packages(("no_such_package_anywhere",))
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("no_such_package_anywhere")
+
+
+def test_late_models_are_built_when_they_are_used():
+    rebuild = vars(BaseModel)["model_rebuild"]
+    import_with_late_models(("slow_package.models",))
+    models = importlib.import_module("slow_package.models")
+    assert not models.Letter.__pydantic_complete__
+    with ThreadPoolExecutor(8) as threads:
+        letters = list(threads.map(lambda _: models.Letter(to={"name": "Ada"}), range(32)))
+    assert {letter.to.name for letter in letters} == {"Ada"}
+    assert models.Letter.__pydantic_complete__
+    assert models.USED.number == 1
+    with pytest.raises(ValidationError):
+        models.Letter(to={})
+    assert vars(BaseModel)["model_rebuild"] is rebuild
+
+
+def test_models_of_other_modules_are_built_at_once():
+    import_with_late_models(("slow_package.models",))
+
+    class Own(BaseModel):
+        word: str
+
+    assert Own.__pydantic_complete__
