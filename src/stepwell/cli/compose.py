@@ -54,12 +54,11 @@ from stepwell.server.project import ServedProject, load_project, narrowed
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings, current_environment
 from stepwell.terminal.database_place import PostgresPlace
-from stepwell.tools.documents.page import PageText
-from stepwell.tools.web.fetch import PageFetcher
-from stepwell.tools.web.search.choice import public_web
 
 if TYPE_CHECKING:
     from stepwell.models import LocalModels
+    from stepwell.tools.documents.page import PageText
+    from stepwell.tools.web.fetch import PageFetcher
 
 
 logger = logging.getLogger(__name__)
@@ -233,6 +232,11 @@ def _make_knowledge_aid(settings: Settings, clock: Clock) -> KnowledgeAid:
     """Fetches pages and reads images under the research policy, whichever graphs are served."""
 
     def make_fetcher() -> PageFetcher:
+        from stepwell.tools.web.fetch import (
+            PageFetcher,
+        )  # imported on demand: loads readers of documents and all search engines
+        from stepwell.tools.web.search.choice import public_web
+
         return PageFetcher(public_web(settings), clock=clock, check_hop=load_policy(settings.policy).check_hop)
 
     async def see(content: bytes) -> PageText:

@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
@@ -20,16 +21,17 @@ from stepwell.models.connected import RunModels, using
 from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles, read_verified
 from stepwell.server.limits.receiving import Receiving
 from stepwell.tools.documents.kinds import is_image_name
-from stepwell.tools.documents.page import PageText
-from stepwell.tools.documents.reader_pool import usual_readers
-from stepwell.tools.web.fetch import FetchedPage, PageFetcher
+
+if TYPE_CHECKING:
+    from stepwell.tools.documents.page import PageText
+    from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 
 PAGES_AT_ONCE = 4
 """How many pages are fetched at once for one user. A page takes seconds, so clients fetch a longer list in turns."""
 DOCUMENTS_AT_ONCE = 4
 """How many documents are received or read at once for one user."""
 MAX_DOCUMENT_BYTES = 50_000_000
-ReadImage = Callable[[bytes], Awaitable[PageText]]
+ReadImage: TypeAlias = "Callable[[bytes], Awaitable[PageText]]"
 """Has a model of those in use (`models.connected.using`) write down the text of an image."""
 _FILES = {each.sha256: each for each in (WEIGHTS, TOKENIZER)}
 
@@ -82,6 +84,10 @@ class KnowledgeAid:
                 if self._read_image and is_image_name(name):
                     with using(models):
                         return await self._read_image(content)
+                from stepwell.tools.documents.reader_pool import (
+                    usual_readers,
+                )  # on demand: loads what reads each kind of document
+
                 return await usual_readers().read_file(content, name)
 
 

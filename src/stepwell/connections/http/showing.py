@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from stepwell.connections.choosing import KINDS, Chosen
 from stepwell.connections.http.schemas import (
@@ -25,12 +26,14 @@ from stepwell.models.choice import ModelChoice, choose_model, model_from_environ
 from stepwell.models.connected import ENVIRONMENT
 from stepwell.models.discovery import FoundModel, LocalServer
 from stepwell.models.local.catalogue import CATALOGUE
-from stepwell.models.local.models import LocalModels
 from stepwell.models.pricing import price_of
 from stepwell.models.provider_guide import GUIDES, ProviderGuide, guide_of
 from stepwell.models.providers import LOCAL
 from stepwell.server.login.principal import Principal
 from stepwell.settings import Settings
+
+if TYPE_CHECKING:
+    from stepwell.models.local.models import LocalModels
 
 _NAMED = 3
 _ON_THIS_COMPUTER = frozenset({"found", "embedded"})

@@ -27,7 +27,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from stepwell.research.audit.evidence import ADDRESSES, parts_from
 from stepwell.research.audit.excerpts import MAX_EXCERPT_CHARS, MAX_LABEL_CHARS, MAX_PLACE_CHARS, MOST_EXCERPTS
-from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.trail import Defect, Entry, scope_of
 from stepwell.validation import describe_first_fault
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -47,7 +47,6 @@ def _check_parts(parts: list[Any]) -> list[Any]:
 
 
 Parts = Annotated[list[Any], AfterValidator(_check_parts)]
-DEEP = "deep"
 _MAX_NAMED = 20
 """How many problems of form are listed one by one."""
 
@@ -423,11 +422,6 @@ def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:
         yield Defect("trail.jsonl", f"entry {entry.seq} ({entry.kind}) does not have the form of one: {fault}")
     if len(faults) > _MAX_NAMED:
         yield Defect("trail.jsonl", f"{len(faults) - _MAX_NAMED} more entries do not have the form of one")
-
-
-def scope_of(entry: Entry) -> str:
-    """Which question an entry belongs to: `q1`, or `deep`."""
-    return entry.key.partition(":")[0]
 
 
 def _find_fault(entry: Entry) -> str:

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from stepwell.clock import spell_time
-from stepwell.research.audit.forms import scope_of
-from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.trail import Entry, scope_of
 
 UNUSABLE_FROM = 200
 """A judge is poor if more of its answers than this are unusable, in thousandths."""

@@ -20,9 +20,8 @@ from typing import Any, TypeVar
 from stepwell.research.audit.canonical import canonical, sha256
 from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.excerpts import Excerpt
-from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.ledger import Evidence, read_evidence
-from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.trail import DEEP, Defect, Entry, scope_of
 
 T = TypeVar("T")
 KINDS = ("question", "plan", "audit", "approval", "follow_up", "source_review", "writing", "report")

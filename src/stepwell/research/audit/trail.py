@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError
 from stepwell.research.audit.canonical import canonical, sha256
 
+DEEP = "deep"
 EntryKind = Literal[
     "question",
     "plan",
@@ -153,3 +154,8 @@ def _hash(seq: int, kind: str, key: str, at: str, data: dict[str, Any], previous
 def _has_right_types(fields: dict[str, Any]) -> bool:
     texts = all(isinstance(fields[name], str) for name in ("kind", "key", "at", "previous", "hash"))
     return texts and type(fields["seq"]) is int and isinstance(fields["data"], dict)
+
+
+def scope_of(entry: Entry) -> str:
+    """Which question an entry belongs to: `q1`, or `deep`."""
+    return entry.key.partition(":")[0]

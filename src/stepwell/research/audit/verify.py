@@ -24,7 +24,6 @@ from stepwell.errors import BundleError, EvidenceError, MissingExtraError
 from stepwell.research.audit.bundle import BundleReader
 from stepwell.research.audit.demo import is_demo
 from stepwell.research.audit.evidence import HELD, KEPT
-from stepwell.research.audit.forms import DEEP
 from stepwell.research.audit.judged import judge_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.limits import VERIFY_S, Patience
@@ -39,7 +38,7 @@ from stepwell.research.audit.proofs.sentences import check_report
 from stepwell.research.audit.signing import MEMBER as SIGNATURE
 from stepwell.research.audit.signing import read_public_key
 from stepwell.research.audit.story import check_story
-from stepwell.research.audit.trail import Defect
+from stepwell.research.audit.trail import DEEP, Defect
 from stepwell.research.audit.trail import head as head_of
 from stepwell.research.audit.verification import CheckedPart, Part, Verification
 

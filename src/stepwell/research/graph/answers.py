@@ -11,14 +11,16 @@ an answer before accepting it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from stepwell.answers import FindFault, ask_again
 from stepwell.answers.asking import ANSWER_WORDS, worded
-from stepwell.research.graph.schemas import Approval, RetryAnswer
 from stepwell.validation import describe_first_fault
+
+if TYPE_CHECKING:
+    from stepwell.research.graph.schemas import Approval, RetryAnswer
 
 PLAN_APPROVAL: Final = "plan_approval"
 SOURCE_REVIEW: Final = "source_review"
@@ -44,6 +46,8 @@ def describe_taken(question: Mapping[str, Any]) -> str:
 
 def read_approval(answer: Any) -> Approval:
     """Reads an answer: an object, or `true` or `false` as older clients send them. `ValueError` for an invalid answer."""
+    from stepwell.research.graph.schemas import Approval  # imported on demand: a server checks answers, but rarely at its start
+
     if isinstance(answer, bool):
         return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
     approval = Approval.model_validate(_object(answer))
@@ -71,6 +75,8 @@ def read_review(answer: Any, known: Collection[str]) -> list[str]:
 
 def read_retry(answer: Any, *, documents: bool) -> RetryAnswer:
     """Whether to retry. `ValueError` for an invalid answer; `documents` says whether there are any to write from."""
+    from stepwell.research.graph.schemas import RetryAnswer
+
     if isinstance(answer, bool):
         return RetryAnswer(decision="approve" if answer else "reject", reason="" if answer else "not approved")
     said = RetryAnswer.model_validate(_object(answer))

@@ -29,7 +29,6 @@ from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.research.evidence.policy.rules import Violation
 from stepwell.research.graph.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
-from stepwell.research.graph.schemas import MAX_PLAN_REVISIONS, MAX_REASONING_ENTRIES, ResearchPlan
 from stepwell.validation import describe_first_fault
 
 GRAPH: Final = "research"
@@ -53,6 +52,10 @@ _NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEA
 def make_input(asked: Mapping[str, Any]) -> Json:
     """The graph's input. Every field is set, because a second question on a thread must not inherit the first one's knowledge.
     `InvalidRequestError` if only documents are to be searched and there are none, or pages are to be read as well."""
+    from stepwell.research.graph.schemas import (
+        MAX_PLAN_REVISIONS,
+    )  # on demand, here and below: loads what takes questions apart
+
     if asked.get("only_documents"):
         from stepwell.research.evidence.own_documents import check_only_documents  # loads what searches documents
 
@@ -119,6 +122,8 @@ def _approval(given: Mapping[str, Any]) -> Json:
 def _check_plan(plan: Any) -> Any:
     """The plan exactly as it was sent, once it is known to be valid. The parsed plan would have new ids for steps that were sent without
     one."""
+    from stepwell.research.graph.schemas import ResearchPlan
+
     try:
         ResearchPlan.model_validate(plan)
     except ValidationError as error:
@@ -131,6 +136,8 @@ def gather(known: Json, event: RunEvent) -> Json:
     """What we know about a question after one more event of its runs: its plan, and the reasoning that a view shows."""
     if event.event != "updates":
         return known
+    from stepwell.research.graph.schemas import MAX_REASONING_ENTRIES
+
     for update in orjson.loads(event.data).values():
         if isinstance(update, Mapping):
             reasoning = [*known.get("reasoning", ()), *(update.get("reasoning") or ())][-MAX_REASONING_ENTRIES:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -10,8 +10,10 @@ from stepwell.models.embedding.minilm import MAX_TOKENS, MINILM_ID, MiniLMEmbedd
 from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS
 from stepwell.models.local.catalogue import LocalModel
 from stepwell.server.schemas.fields import Body, WireModel
-from stepwell.tools.documents.page import PageText as ReadDocument
-from stepwell.tools.web.fetch import FetchedPage
+
+if TYPE_CHECKING:
+    from stepwell.tools.documents.page import PageText as ReadDocument
+    from stepwell.tools.web.fetch import FetchedPage
 
 MAX_PAGE_CHARS = 400_000
 

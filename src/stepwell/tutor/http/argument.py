@@ -12,7 +12,6 @@ from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
-from stepwell.tutor.argument.exports import export_data
 
 router = APIRouter(tags=["Tutor"], route_class=JsonRoute)
 
@@ -53,6 +52,8 @@ async def export_argument(
     argument = state["values"].get("argument")
     if not argument:
         raise NotFoundError("argument of thread", thread_id, "A thread has one once the tutor has asked its first question.")
+    from stepwell.tutor.argument.exports import export_data  # on demand: loads all that is known about arguments
+
     media, ending = _MEDIA[form]
     # As a download, never as a page of this server.
     named = {"Content-Disposition": f'attachment; filename="argument.{ending}"'}

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stepwell.research.audit.evidence import Claim
-from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail, text_at
-from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.trail import Defect, Entry, scope_of
 from stepwell.research.audit.verdicts import RANK
 from stepwell.research.audit.writing.composed import LEAST_SECTIONS, Composed, compose, compose_sections
 from stepwell.research.audit.writing.draft import Draft, read_draft

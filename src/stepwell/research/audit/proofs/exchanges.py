@@ -12,13 +12,12 @@ from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.excerpts import DeviceDocument, documents_of
 from stepwell.research.audit.exchanges.recording import is_web_request
 from stepwell.research.audit.exchanges.redaction import without_secrets
-from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.proofs.opened import Trail, text_at
 from stepwell.research.audit.proofs.origins import taken_over
 from stepwell.research.audit.proofs.rounds import LOCAL
 from stepwell.research.audit.story import hash_plan
-from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.trail import DEEP, Defect, Entry, scope_of
 from stepwell.secrets.text import hide_secrets
 from stepwell.tools.documents.parts import Part
 

@@ -23,13 +23,12 @@ from dataclasses import dataclass, field
 
 from stepwell.research.audit.checks import CHECKS_VERSION, Check, check
 from stepwell.research.audit.evidence import KEPT, VERDICTS, Claim, Quote, Verdict
-from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.judge import JUDGED_AS, Judgement, LexicalJudge
 from stepwell.research.audit.judged import is_opinion, judge_of, judging_model
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.limits import MAX_CLAIM_CHARS, MAX_CLAIMS
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
-from stepwell.research.audit.trail import Defect
+from stepwell.research.audit.trail import Defect, scope_of
 from stepwell.research.audit.verdicts import RANK, lower_of, without_judge
 from stepwell.validation import extract_json
 

@@ -11,11 +11,11 @@ from typing import Any
 from stepwell.errors import BundleError, EvidenceDamagedError
 from stepwell.research.audit.bundle import BODIES, FORMAT, BundleReader
 from stepwell.research.audit.canonical import sha256
-from stepwell.research.audit.forms import check_forms, scope_of
+from stepwell.research.audit.forms import check_forms
 from stepwell.research.audit.ledger import Evidence, read_evidence
 from stepwell.research.audit.limits import MAX_ENTRIES, MAX_REPORT_BYTES, MAX_TRAIL_BYTES, Patience
 from stepwell.research.audit.story import Story, evidence_of, story_of
-from stepwell.research.audit.trail import Defect, Entry, check_chain
+from stepwell.research.audit.trail import Defect, Entry, check_chain, scope_of
 
 _SIZES: Mapping[str, int] = {"report.md": MAX_REPORT_BYTES, "policy.md": MAX_REPORT_BYTES}
 

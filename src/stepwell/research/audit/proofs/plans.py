@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stepwell.research.audit.asked_form import fit_titles, read_sections, read_words
-from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail, text_at
 from stepwell.research.audit.story import hash_plan
-from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.trail import DEEP, Defect, Entry, scope_of
 from stepwell.secrets.text import HIDDEN
 from stepwell.validation import extract_json
 

@@ -17,11 +17,10 @@ from typing import Any
 
 from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.exchanges.recording import is_web_request
-from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.research.audit.quoting import locate
 from stepwell.research.audit.story import KINDS
-from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.trail import DEEP, Defect, Entry, scope_of
 
 TRAIL = "trail.jsonl"
 LOCAL = "search_documents"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from stepwell.research.audit.evidence import KEPT, Claim
-from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.proofs.composition import Recomposed, approved_outline, recompose
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
-from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.trail import Defect, Entry, scope_of
 from stepwell.research.audit.writing.compared import compare_marked, compare_numbered
 from stepwell.research.audit.writing.numbers import order_earlier
 from stepwell.research.audit.writing.quoted import quoted_sentences

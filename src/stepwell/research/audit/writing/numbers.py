@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from stepwell.research.audit.evidence import Claim, Quote, Source
-from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.ledger import Evidence
-from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.trail import DEEP, Entry, scope_of
 from stepwell.research.audit.verdicts import RANK
 
 
