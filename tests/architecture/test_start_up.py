@@ -37,12 +37,15 @@ def test_a_server_loads_neither_agents_nor_clients_nor_checks_until_they_are_nee
 import sys
 from stepwell.server.deferred_packages import defer_packages
 defer_packages()
-import stepwell.cli.compose
+import stepwell.cli.compose, stepwell.server.listening
 from stepwell.products import installed_products, load_part
 for product in installed_products():
     load_part(product, "service"), load_part(product, "routes"), load_part(product, "tables")
-heavy = "langchain.agents stepwell.middleware httpx langgraph_sdk.client langsmith.types.run openai anthropic numpy mcp pypdf cryptography"
-print(*[name for name in [*heavy.split(), "stepwell.research.audit.checks"] if name in sys.modules])
+heavy = "langchain.agents stepwell.middleware httpx langgraph_sdk.client langsmith.types.run openai anthropic numpy mcp pypdf cryptography \
+uvicorn.main click"
+ours = "research.audit.checks research.audit.forms research.graph.schemas research.evidence.asking_words tools.documents.page \
+tools.web.fetch tutor.argument.exports models.local.models"
+print(*[name for name in [*heavy.split(), *[f"stepwell.{name}" for name in ours.split()]] if name in sys.modules])
 """
     assert run("-c", code).strip() == ""
 

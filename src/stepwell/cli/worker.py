@@ -50,6 +50,10 @@ def run(
             "A worker needs a database that several processes can use. Set one with --database-url postgresql://user@host/name or "
             "DATABASE_URL. With SQLite, `stepwell serve` executes the runs itself."
         )
+    from stepwell.server.deferred_packages import defer_packages, import_with_late_models
+
+    defer_packages()
+    import_with_late_models()
     from stepwell.cli.compose import graphs_to_serve
     from stepwell.server.listening import bind
     from stepwell.server.monitoring.logs import open_logs

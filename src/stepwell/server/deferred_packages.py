@@ -1,8 +1,8 @@
 """Packages of others that a server imports only because something else does, and that it rarely needs.
 
 `langgraph` imports `langgraph_sdk.auth.types`, and LangChain's tracing one enumeration of `langsmith.types`: Python then runs the
-`__init__` of these packages, which loads a client with its HTTP stack, and a model for every route of LangSmith. A deferred package
-runs its `__init__` when somebody asks it for a name; its modules are imported as usual.
+`__init__` of these packages, which loads a client with its HTTP stack, and a model for every route of LangSmith. `uvicorn` loads its
+command line. A deferred package runs its `__init__` when somebody asks it for a name; its modules are imported as usual.
 
 Pydantic builds a validator and a serializer for each model while its class is created. FastAPI, LangChain and LangSmith have two hundred
 models, most of which a server seldom needs: those of OpenAPI, of LangSmith's API, of tracing. `import_with_late_models` lets pydantic build
@@ -19,7 +19,7 @@ from importlib.util import find_spec, module_from_spec
 from threading import RLock
 from typing import Any
 
-RARELY_NEEDED = ("langgraph_sdk", "langsmith.types")
+RARELY_NEEDED = ("langgraph_sdk", "langsmith.types", "uvicorn")
 WITH_MANY_MODELS = ("fastapi", "langgraph.graph")
 """`langgraph.graph` imports LangChain's messages and runnables, and those LangSmith."""
 

@@ -26,7 +26,8 @@ from ipaddress import ip_address
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-import uvicorn
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from stepwell.errors import ConfigurationError
 from stepwell.server.limits.heads import BoundedHeads
@@ -107,7 +108,7 @@ async def listen(
     notice_s: float = 0.0,
 ) -> None:
     """Serve until a signal arrives. When it returns, this process executes no more runs."""
-    config = uvicorn.Config(
+    config = Config(
         app,
         http=BoundedHeads,
         lifespan="off",  # the caller opens the services
@@ -130,10 +131,10 @@ def open_websocket(**given: Any) -> asyncio.Protocol:
     return RefusableSocket(**given)
 
 
-class _Listener(uvicorn.Server):
+class _Listener(Server):
     def __init__(
         self,
-        config: uvicorn.Config,
+        config: Config,
         services: Services,
         on_ready: Callable[[], None],
         farewell: Draining,

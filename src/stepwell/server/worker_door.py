@@ -11,12 +11,13 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from stepwell.errors import NotReadyError, StorageUnavailableError
 from stepwell.server.health import check_readiness
@@ -28,7 +29,7 @@ from stepwell.server.responses import json_response
 @asynccontextmanager
 async def open_worker_door(services: Services, bound: socket.socket) -> AsyncIterator[None]:
     """Serve on this socket until the block ends."""
-    config = uvicorn.Config(
+    config = Config(
         _make_door(services),
         http=BoundedHeads,
         lifespan="off",
@@ -47,7 +48,7 @@ async def open_worker_door(services: Services, bound: socket.socket) -> AsyncIte
         await answering
 
 
-class _Door(uvicorn.Server):
+class _Door(Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """The worker handles signals itself."""
