@@ -116,8 +116,22 @@ class MissingExtraError(ConfigurationError):
         super().__init__(f"{what} needs an extra that is not installed. Install it with: pip install 'stepwell[{extra}]'")
 
 
-_EXTRA_MODULES = {
-    "research": {
+EXTRA_MODULES: Mapping[str, tuple[str, ...]] = {
+    "server": (
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "httptools",
+        "prometheus_client",
+        "jsonschema",
+        "jwt",
+        "cryptography",
+        "httpx",
+        "cronsim",
+        "websockets",
+    ),
+    "acp": ("acp",),
+    "research": (
         "httpx",
         "httpcore",
         "trafilatura",
@@ -128,22 +142,16 @@ _EXTRA_MODULES = {
         "pymupdf_fonts",
         "docx",
         "cryptography",
-    },
-    "server": {"fastapi", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "jwt", "httpx"},
-    "payments": {"coincurve", "cbor2", "httpx"},
-    "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
-    "objects": {"obstore"},
-    "postgres": {"psycopg"},
-    "otel": {
-        "opentelemetry",
-        "opentelemetry.sdk",
-        "opentelemetry.exporter",
-        "opentelemetry.exporter.otlp",
-        "opentelemetry.exporter.otlp.proto",
-        "opentelemetry.exporter.otlp.proto.http",
-    },
+    ),
+    "payments": ("coincurve", "cbor2", "httpx"),
+    "local": ("xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"),
+    "objects": ("obstore",),
+    "postgres": ("psycopg",),
+    "redis": ("redis",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "mcp": ("langchain_mcp_adapters",),
 }
-"""Extra -> its packages that our own code imports."""
+"""Extra -> the modules of its packages that our own code cannot do without."""
 
 
 @contextmanager
@@ -155,7 +163,8 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name in _EXTRA_MODULES[extra]:
+        # `error.name` may be the parent of a module that is listed.
+        if any(f"{module}.".startswith(f"{error.name}.") for module in EXTRA_MODULES[extra]):
             raise MissingExtraError(what, extra) from error
         raise _broken(what, extra, error) from error
     except ImportError as error:
