@@ -33,7 +33,7 @@ StepwellError
 │   ├── AlreadyExistsError          the id is taken
 │   ├── ThreadBusyError             another run is active on the thread
 │   ├── RewindError                 a turn cannot be taken back; nothing is lost
-│   │   └── RewindConflictError         somebody else has changed a file since; nothing was changed
+│   │   └── RewindConflictError         another user or program has changed a file since; nothing was rewound
 │   ├── InterruptAnsweredError      the interrupt already has another answer, or is no longer open
 │   │   └── InterruptGoneError          a device wants to carry out an interrupt that is no longer open
 │   ├── InterruptClaimedError       another device is about to carry out the interrupt
@@ -324,7 +324,7 @@ class RewindError(RunError):
 
 
 class RewindConflictError(RewindError):
-    """Somebody else has changed a file since the turn. No file was changed."""
+    """Another user or program has changed a file since the turn. Nothing was rewound."""
 
 
 class SteeringError(RunError):
