@@ -116,7 +116,7 @@ def test_doctor_says_which_model_and_why_and_what_is_missing(tmp_path: Path):
     plain = stepwell("doctor", cwd=tmp_path)
     assert plain.returncode == 0
     assert "Model: local:smollm2-135m (nothing else is configured)" in plain.stdout
-    assert "Keys of other providers are not set: ANTHROPIC_API_KEY," in plain.stdout
+    assert "Provider keys not set: ANTHROPIC_API_KEY," in plain.stdout
     keyed = warm("doctor", cwd=tmp_path, ANTHROPIC_API_KEY="sk-ant-very-secret")
     assert "Model: anthropic:claude-sonnet-4-6 (ANTHROPIC_API_KEY is set)" in keyed.stdout
     assert keyed.returncode == 0

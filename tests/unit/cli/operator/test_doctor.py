@@ -137,7 +137,7 @@ def test_a_key_of_another_provider_than_the_models_is_a_warning(tmp_path: Path):
 
 def test_only_the_first_keys_that_are_not_set_are_listed(tmp_path: Path):
     assert statements("provider-key", installation(tmp_path)) == [
-        "Keys of other providers are not set: ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY and 5 more."
+        "Provider keys not set: ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_API_KEY and 5 more."
     ]
 
 

@@ -69,7 +69,7 @@ def _check_keys(here: Installation) -> Iterator[Finding]:
     unset = [names[0] for provider, (names, _) in PROVIDER_VARIABLES.items() if provider not in here.settings.access]
     if unset:
         more = f" and {len(unset) - _SHOWN} more" if len(unset) > _SHOWN else ""
-        shown = f"Keys of other providers are not set: {', '.join(unset[:_SHOWN])}{more}."
+        shown = f"Provider keys not set: {', '.join(unset[:_SHOWN])}{more}."
         yield Finding("ok", shown, "", "docs/reference/environment.md lists their variables.")
 
 
