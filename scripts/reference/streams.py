@@ -48,13 +48,13 @@ def stream_events() -> str:
 def interrupts() -> str:
     text = page(
         "Interrupts",
-        "A run that waits for somebody has an interrupt: the `type` of its value says what is asked, "
+        "A run that waits for a person or a device has an interrupt: the `type` of its value says what it asks for, and "
         "`response_schema` what an answer must look like. "
         'Answer with `Command(resume={interrupt.id: answer})`, over HTTP with `{"command": {"resume": {"<interrupt id>": answer}}}`. '
         "An answer that does not fit raises [`AnswerShapeError`](errors.md) (422 `answer-shape`), and the interrupt stays open.",
         _after_first_line(shapes, without=("Our questions are recognised", "| a `type` that an application")),
-        "Our questions carry a mark, so that a graph of yours may use the same words for its own: "
-        "their `response_schema` names the kind under `x-stepwell-answer`.",
+        "Your own graphs may use the same words for their questions: ours are recognised by `x-stepwell-answer` in their "
+        "`response_schema`, which names the kind.",
         "## `action_requests`",
         "Approvals in LangChain's form. The value has `action_requests` (`name`, `args`, `description`) and `review_configs` "
         "(`action_name`, `allowed_decisions`). "

@@ -33,7 +33,7 @@ StepwellError
 │   ├── AlreadyExistsError          the id is taken
 │   ├── ThreadBusyError             another run is active on the thread
 │   ├── RewindError                 a turn cannot be taken back; nothing is lost
-│   │   └── RewindConflictError         somebody else has changed a file since; nothing was changed
+│   │   └── RewindConflictError         another user or program has changed a file since; nothing was rewound
 │   ├── InterruptAnsweredError      the interrupt already has another answer, or is no longer open
 │   │   └── InterruptGoneError          a device wants to carry out an interrupt that is no longer open
 │   ├── InterruptClaimedError       another device is about to carry out the interrupt
@@ -116,8 +116,22 @@ class MissingExtraError(ConfigurationError):
         super().__init__(f"{what} needs an extra that is not installed. Install it with: pip install 'stepwell[{extra}]'")
 
 
-_EXTRA_MODULES = {
-    "research": {
+EXTRA_MODULES: Mapping[str, tuple[str, ...]] = {
+    "server": (
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "httptools",
+        "prometheus_client",
+        "jsonschema",
+        "jwt",
+        "cryptography",
+        "httpx",
+        "cronsim",
+        "websockets",
+    ),
+    "acp": ("acp",),
+    "research": (
         "httpx",
         "httpcore",
         "trafilatura",
@@ -128,22 +142,16 @@ _EXTRA_MODULES = {
         "pymupdf_fonts",
         "docx",
         "cryptography",
-    },
-    "server": {"fastapi", "starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "jwt", "httpx"},
-    "payments": {"coincurve", "cbor2", "httpx"},
-    "local": {"xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"},
-    "objects": {"obstore"},
-    "postgres": {"psycopg"},
-    "otel": {
-        "opentelemetry",
-        "opentelemetry.sdk",
-        "opentelemetry.exporter",
-        "opentelemetry.exporter.otlp",
-        "opentelemetry.exporter.otlp.proto",
-        "opentelemetry.exporter.otlp.proto.http",
-    },
+    ),
+    "payments": ("coincurve", "cbor2", "httpx"),
+    "local": ("xllamacpp", "httpx", "jsonschema", "onnxruntime", "tokenizers"),
+    "objects": ("obstore",),
+    "postgres": ("psycopg",),
+    "redis": ("redis",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "mcp": ("langchain_mcp_adapters",),
 }
-"""Extra -> its packages that our own code imports."""
+"""Extra -> the modules of its packages that our own code cannot do without."""
 
 
 @contextmanager
@@ -155,7 +163,8 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name in _EXTRA_MODULES[extra]:
+        # `error.name` may be the parent of a module that is listed.
+        if any(f"{module}.".startswith(f"{error.name}.") for module in EXTRA_MODULES[extra]):
             raise MissingExtraError(what, extra) from error
         raise _broken(what, extra, error) from error
     except ImportError as error:
@@ -315,7 +324,7 @@ class RewindError(RunError):
 
 
 class RewindConflictError(RewindError):
-    """Somebody else has changed a file since the turn. No file was changed."""
+    """Another user or program has changed a file since the turn. Nothing was rewound."""
 
 
 class SteeringError(RunError):

@@ -40,7 +40,7 @@ def run(action: str, name: str | None) -> int:
 def _list(models: LocalModels) -> int:
     print("Models that run inside Stepwell, without a server or a key:")
     for model in CATALOGUE.values():
-        here = "on this machine" if models.is_downloaded(model.id) else f"{model.size_bytes / 1e6:,.0f} MB to download"
+        here = "on this machine" if models.is_downloaded(model.id) else f"{model.download_size} to download"
         print(f"{model.id:14} {model.title} ({model.licence}), {here}, from {model.source}")
         print(f"{'':14} {_abilities(model)} {model.cannot}")
     print(

@@ -106,6 +106,14 @@ GUIDES: Mapping[str, ProviderGuide] = {guide.id: guide for guide in _GUIDES}
 """In the order in which they are offered."""
 
 
+_NOT_OFFERED = {
+    "groq": ProviderGuide("groq", "Groq", needs_key=True, key_prefixes=("gsk_",)),
+    "deepseek": ProviderGuide("deepseek", "DeepSeek", needs_key=True, key_prefixes=("sk-",)),
+    "xai": ProviderGuide("xai", "xAI", needs_key=True, key_prefixes=("xai-",)),
+    "openrouter": ProviderGuide("openrouter", "OpenRouter", needs_key=True, key_prefixes=("sk-or-",)),
+}
+
+
 def guide_of(provider: str) -> ProviderGuide:
-    """The guide of any provider; one that is not offered has its id as its title."""
-    return GUIDES.get(provider) or ProviderGuide(provider, provider, needs_key=True)
+    """The guide of any provider; an unknown one has its id as its title."""
+    return GUIDES.get(provider) or _NOT_OFFERED.get(provider) or ProviderGuide(provider, provider, needs_key=True)

@@ -157,7 +157,7 @@ def _check_routes(app: FastAPI) -> None:
     """Refuse a product's mistakes: a route that is open to everybody, or one that another route hides."""
     if unguarded := routes_without_policy(app):
         raise ConfigurationError(
-            f"The route '{unguarded[0]}' has no policy, so anybody could use it, signed in or not. Whoever wrote the product must give it "
+            f"The route '{unguarded[0]}' has no policy, so anybody could use it, signed in or not. The author of the product must give it "
             "one (stepwell.server.policy). Until then, uninstall its package."
         )
     known: set[str] = set()

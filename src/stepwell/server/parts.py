@@ -109,7 +109,7 @@ class Parts:
     knowledge: KnowledgeAid | None = None
     """If None, browsers get neither an embedder nor web pages for their knowledge."""
     thread_rule: ThreadRule | None = None
-    """How long threads live that have no time of their own; None means for ever."""
+    """How long threads live that have no time of their own; None means forever."""
     concurrency: int = MOST_AT_ONCE
     """How many runs this process executes at once; 0 leaves them to other processes."""
 

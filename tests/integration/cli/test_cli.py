@@ -101,7 +101,7 @@ def test_models_are_listed_loaded_and_removed(tmp_path: Path, data_dir: str):
     assert (loaded.returncode, "ready after" in loaded.stdout) == (0, True), loaded.stderr
     removed = stepwell("models", "remove", "smollm2-135m", **here)
     assert removed.stdout == "smollm2-135m was removed.\n"
-    assert "98 MB to download" in stepwell("models", "list", **here).stdout
+    assert "93 MB to download" in stepwell("models", "list", **here).stdout
 
 
 def test_an_unknown_local_model_is_named_with_the_known(tmp_path: Path):
@@ -116,7 +116,7 @@ def test_doctor_says_which_model_and_why_and_what_is_missing(tmp_path: Path):
     plain = stepwell("doctor", cwd=tmp_path)
     assert plain.returncode == 0
     assert "Model: local:smollm2-135m (nothing else is configured)" in plain.stdout
-    assert "ANTHROPIC_API_KEY is not set" in plain.stdout
+    assert "Provider keys not set: ANTHROPIC_API_KEY," in plain.stdout
     keyed = warm("doctor", cwd=tmp_path, ANTHROPIC_API_KEY="sk-ant-very-secret")
     assert "Model: anthropic:claude-sonnet-4-6 (ANTHROPIC_API_KEY is set)" in keyed.stdout
     assert keyed.returncode == 0

@@ -17,6 +17,7 @@ from tests.integration.test_langgraph_dev import langgraph_dev
 from stepwell.cli.project import init
 from stepwell.cli.project.arguments import TEMPLATES
 
+ROOT = Path(__file__).parents[3]
 ASKED = {
     "agent": ("agent", "How many days are there from 2026-03-01 to 2026-06-30?", "121 days."),
     "research": ("research", "Why were stepwells built, and how deep is Rani ki Vav?", "plan_approval"),
@@ -58,6 +59,31 @@ def test_a_new_project_passes_its_tests_and_answers(tmp_path: Path, template: st
     assert (project / f"my-{template}.db").is_file(), "conversations are stored in the project"
 
 
+def test_a_project_of_a_clone_installs_the_clone(tmp_path: Path):
+    project = create(tmp_path, "agent")
+    written = (project / "local.mk").read_text()
+    assert written.splitlines()[1] == f"STEPWELL := -e {ROOT}"
+    kept = {**os.environ, "PYTHONPATH": ""}
+    setup = ["make", "setup", f"STEPWELL=--no-deps -e {ROOT}"]  # everything else would be the same as anywhere
+    done = subprocess.run(setup, cwd=project, env=kept, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    find = "import importlib.util; print(importlib.util.find_spec('stepwell').origin)"
+    found = subprocess.run([project / ".venv/bin/python", "-c", find], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(found.stdout.strip()).is_relative_to(ROOT / "src")
+    assert (project / "local.mk").read_text().splitlines()[0] == "PYTHON := .venv/bin/python"
+
+
+@pytest.mark.parametrize("options", [[], ["-p", "no:asyncio"]], ids=["with-asyncio", "without"])
+@pytest.mark.parametrize("template", ["agent", "product"])
+def test_pytest_runs_the_tests_of_a_project_without_a_warning(tmp_path: Path, template: str, options: list[str]):
+    project = create(tmp_path, template)
+    kept = {name: os.environ[name] for name in ("PATH", "HOME")} | {"STEPWELL_DATA_DIR": str(tmp_path / "data")}
+    command = [sys.executable, "-m", "pytest", "-q", *options]
+    tested = subprocess.run(command, cwd=project, env=kept, capture_output=True, text=True, timeout=300)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert "warning" not in (tested.stdout + tested.stderr).lower()
+
+
 def test_what_a_project_keeps_to_itself_is_not_committed(tmp_path: Path):
     project = create(tmp_path, "agent")
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
@@ -66,8 +92,8 @@ def test_what_a_project_keeps_to_itself_is_not_committed(tmp_path: Path):
     listed = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=project, capture_output=True, text=True, check=True)
     new = {line.removeprefix("?? ") for line in listed.stdout.splitlines()}
     assert new == {
-        ".env.example", ".gitignore", "Makefile", "README.md", "agent.py", "langgraph.json", "requirements.txt", "stand_in.py",
-        "tests/__init__.py", "tests/test_agent.py",
+        ".env.example", ".gitignore", "Makefile", "README.md", "agent.py", "langgraph.json", "pytest.ini", "requirements.txt",
+        "stand_in.py", "tests/__init__.py", "tests/test_agent.py",
     }  # fmt: skip
     for name in new:
         text = (project / name).read_text()

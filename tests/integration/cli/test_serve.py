@@ -59,6 +59,35 @@ def test_our_applications_are_served_on_the_model_there_is(tmp_path: Path):
     assert (tmp_path / "data" / "stepwell.db").is_file()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+def test_a_terminal_shows_no_requests_and_no_json_under_the_first_screen(tmp_path: Path):
+    command = [sys.executable, "-m", "stepwell", "serve", "--port", "0", "--no-demo", "--graphs", str(GRAPHS)]
+    ours, theirs = os.openpty()
+    with (
+        open(ours, encoding="utf-8") as screen,
+        subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=environment(STEPWELL_DATA_DIR=str(tmp_path / "data")),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        ) as process,
+    ):
+        os.close(theirs)
+        lines = iter(screen.readline, "Stopped.\n")
+        shown = []
+        for line in lines:
+            shown.append(line)
+            if line.startswith("  stop "):
+                url = next(each.split()[-1] for each in shown if each.startswith("Serving at "))
+                fetch(f"{url}/info")
+                process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    below = shown[[line.startswith("  stop ") for line in shown].index(True) + 1 :]
+    assert below == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 def test_a_data_folder_that_others_could_read_is_closed_to_them(tmp_path: Path):
     data = tmp_path / "data"

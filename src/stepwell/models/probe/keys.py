@@ -29,6 +29,8 @@ _PLACEHOLDER = re.compile(
     r"|^(?:todo|none|null|dummy|test|fake|secret|key|api[-_]?key)$",
     re.IGNORECASE,
 )
+_SHORTEST = 16
+"""Half as long as the shortest keys of the providers we know."""
 _QUOTES = "\"'`“”‘’«»"
 _ASSIGNMENT = re.compile(r"^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=")
 
@@ -43,6 +45,8 @@ def key_problem(guide: ProviderGuide, key: Secret | None, *, own_address: bool) 
         return Problem("key_malformed", fault)
     if not own_address and guide.needs_key and _PLACEHOLDER.search(text):
         return Problem("key_malformed", "This is a placeholder from an example, not a key. Enter your own key.")
+    if not own_address and guide.needs_key and len(text) < _SHORTEST:
+        return Problem("key_malformed", "The key is too short: a part of it is missing. Copy the whole key again.")
     owner = None if own_address or not guide.needs_key else _owner(text, guide.id)
     if owner is None or owner[0] == guide.id:
         return None

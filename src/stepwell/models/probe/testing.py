@@ -269,10 +269,9 @@ def embedded_problem(name: str, settings: Settings) -> Problem | None:
         return Problem("model_unknown", str(error))
     if known is None:
         return Problem("model_unknown", f"There is no file '{Path(name).name}' at this path. Check the path.")
-    size = f"{known.size_bytes / 1e6:,.0f} MB"
     return Problem(
         "model_not_pulled",
-        f"{known.title} is not on this machine yet ({size}). Download it with: stepwell models pull {known.id}",
+        f"{known.title} is not on this machine yet ({known.download_size}). Download it with: stepwell models pull {known.id}",
     )
 
 

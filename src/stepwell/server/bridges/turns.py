@@ -269,7 +269,7 @@ class Turns:
 
 
 def read_thread_id(given: object) -> str:
-    """The id of a thread that a caller names; `InvalidRequestError` if it is none."""
+    """The id of a thread that a caller names; `InvalidRequestError` if it is invalid."""
     try:
         return str(UUID(str(given)))
     except ValueError as error:

@@ -31,7 +31,7 @@ class EditorFolder:
         return found if found == str(self.path) or found.startswith(f"{self.path}/") else None
 
     def read(self, located: str) -> str | None:
-        """The text of a file, to show what a change would do; None if there is none that can be shown."""
+        """The text of a file, to show what a change would do; None if it cannot be shown."""
         file = Path(located)
         try:
             if not file.resolve().is_relative_to(self.path.resolve()) or file.stat().st_size > _MAX_SHOWN_BYTES:

@@ -37,7 +37,7 @@ class Meanwhile:
         self._draft = Draft()
         self._waiting: deque[str | None] = deque()
         self.steered = False
-        """Whether a message was sent to a run; whoever has seen to what became of it sets this back."""
+        """Whether a message was sent to a run; the code that has handled its outcome resets this."""
         self.on = True
 
     def next(self, prompt: str) -> str:

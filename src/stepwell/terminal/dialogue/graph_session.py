@@ -67,7 +67,7 @@ class GraphSession:
         return []
 
     async def failure(self) -> RunFailedError | None:
-        """None: whoever reads a run's stream gets its exception, and nothing of it is kept."""
+        """None: the reader of a run's stream gets its exception, and it is not stored."""
         return None
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:

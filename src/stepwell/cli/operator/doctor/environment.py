@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from stepwell.addresses import DEFAULT_HOST
 from stepwell.cli.operator.doctor.extras import missing_packages
-from stepwell.cli.operator.doctor.finding import Check, Finding, Installation
+from stepwell.cli.operator.doctor.finding import Check, Finding, Installation, count
 from stepwell.errors import ConfigurationError
 from stepwell.settings import PROVIDER_VARIABLES, known_variables, read_dotenv
 from stepwell.variables import is_loopback
@@ -55,7 +55,7 @@ def _check_dotenv(here: Installation) -> Iterator[Finding]:
             f"unset {' '.join(hidden)}",
         )
     if not silent and not hidden:
-        yield Finding("ok", f".env is read: {len(written)} variables.")
+        yield Finding("ok", f".env is read: {count(len(written), 'variable', 'variables')}.")
 
 
 def _check_dotenv_private(here: Installation) -> Iterator[Finding]:

@@ -1,26 +1,15 @@
-"""Which packages each extra of Stepwell brings, and which of them are missing. Imports none of them."""
+"""Which packages of Stepwell's extras are missing. Imports none of them."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
 
-PACKAGES: Mapping[str, tuple[str, ...]] = {
-    "server": ("fastapi", "uvicorn", "httpx", "jwt", "prometheus_client"),
-    "postgres": ("psycopg",),
-    "redis": ("redis",),
-    "objects": ("obstore",),
-    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
-    "payments": ("coincurve", "cbor2", "httpx"),
-    "mcp": ("langchain_mcp_adapters",),
-    "local": ("xllamacpp",),
-}
-"""Extra -> modules to look for."""
+from stepwell.errors import EXTRA_MODULES
 
 
 def missing_packages(extra: str) -> list[str]:
     """The modules of an extra that are not installed."""
-    return [module for module in PACKAGES[extra] if not _is_installed(module)]
+    return [module for module in EXTRA_MODULES[extra] if not _is_installed(module)]
 
 
 def _is_installed(module: str) -> bool:

@@ -31,6 +31,11 @@ class Finding:
     mend: str = ""
 
 
+def count(number: int, one: str, many: str) -> str:
+    """A number with the word that fits it."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 @dataclass(frozen=True)
 class Check:
     """A check, with its line in `docs/reference/doctor.md`."""

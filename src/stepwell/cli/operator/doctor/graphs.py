@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from stepwell.cli.operator.doctor.finding import Check, Finding, Installation
+from stepwell.cli.operator.doctor.finding import Check, Finding, Installation, count
 from stepwell.errors import ConfigurationError, GraphBuildError
 from stepwell.terminal.own_command import spell_command
 
@@ -61,7 +61,10 @@ def _check_graphs(here: Installation) -> Iterator[Finding]:
             yield Finding("problem", f"The graph '{name}' cannot be loaded.", fault, f"Correct 'graphs' in {FILE}.")
         if not faults:
             yield Finding(
-                "ok", f"{FILE} names {len(project.graphs)} graphs; none was imported.", "", f"To import them: {_import_them()}"
+                "ok",
+                f"{FILE} names {count(len(project.graphs), 'graph', 'graphs')}; none was imported.",
+                "",
+                f"To import them: {_import_them()}",
             )
         return
     yield from _import(project)

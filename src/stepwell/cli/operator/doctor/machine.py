@@ -116,12 +116,9 @@ def _check_extras(here: Installation) -> Iterator[Finding]:
     }
     for extra, (feature, is_configured) in wanted.items():
         missing = missing_packages(extra)
-        if not missing:
-            continue
-        level = "problem" if is_configured else "note"
-        if is_configured or extra == "server":
+        if missing and (is_configured or extra == "server"):
             yield Finding(
-                "problem" if level == "problem" else "note",
+                "problem" if is_configured else "note",
                 f"{feature} needs packages that are missing: {', '.join(missing)}.",
                 "It is configured here." if is_configured else "",
                 f"pip install 'stepwell[{extra}]'",

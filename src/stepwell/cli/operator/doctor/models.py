@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from stepwell.cli.operator.doctor.finding import Check, Finding, Installation, Level
+from stepwell.cli.operator.doctor.finding import Check, Finding, Installation, Level, count
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.models import resolve_model
 from stepwell.models.access import normal_address
 from stepwell.models.choice import ModelChoice, lacks_key, warning_about
 from stepwell.models.discovery import is_loopback
+from stepwell.models.local.catalogue import find_local_model
 from stepwell.models.probe import ask_for_models, embedded_problem, key_problem
 from stepwell.models.provider_guide import guide_of
 from stepwell.models.providers import LLAMACPP, LM_STUDIO, LOCAL, OLLAMA, PROVIDERS, check_installed
 from stepwell.settings import PROVIDER_VARIABLES, ProviderAccess, Secret
 from stepwell.terminal.own_command import spell_command
 
+_SHOWN = 3
 _SERVERS = (OLLAMA, LM_STUDIO, LLAMACPP)
 
 
@@ -49,33 +51,39 @@ def _check_choice(here: Installation) -> Iterator[Finding]:
             mend,
         )
         return
+    if _is_chosen(choice.provider, here) and _key_fault(choice.provider, here):
+        return  # reported by `provider-key`
     yield Finding("ok", f"The model is {choice} ({choice.reason}).")
 
 
 def _check_keys(here: Installation) -> Iterator[Finding]:
     for provider, access in here.settings.access.items():
-        guide, own_address = guide_of(provider), access.base_url is not None
-        text = _as_sent(access, here)
-        problem = key_problem(guide, Secret(text), own_address=own_address)
-        page = f" Get one at {guide.key_page}" if guide.key_page else ""
-        mend = f"Write the whole key of {guide.title}, and nothing else, into {access.variable}.{page}"
-        if problem:
+        if fault := _key_fault(provider, here):
+            guide = guide_of(provider)
+            page = f" Get one at {guide.key_page}" if guide.key_page else ""
+            mend = f"Write the whole key of {guide.title}, and nothing else, into {access.variable}.{page}"
             level: Level = "problem" if _is_chosen(provider, here) else "warning"
-            yield Finding(level, f"{access.variable} holds no usable key.", problem.sentence, mend)
-        elif guide.key_prefixes and not own_address and not text.startswith(guide.key_prefixes):
-            yield Finding(
-                "warning",
-                f"{access.variable} does not look like a key of {guide.title}.",
-                f"Such a key {guide.key_hint}.",
-                mend,
-            )
+            yield Finding(level, f"{access.variable} is not a usable key of {guide.title}.", fault, mend)
         else:
             yield Finding("ok", f"{access.variable} is set, and has the form of a key.")
     unset = [names[0] for provider, (names, _) in PROVIDER_VARIABLES.items() if provider not in here.settings.access]
     if unset:
-        yield Finding(
-            "ok", "Other providers can be used with their keys.", f"{', '.join(f'{name} is not set' for name in unset)}."
-        )
+        more = f" and {len(unset) - _SHOWN} more" if len(unset) > _SHOWN else ""
+        shown = f"Provider keys not set: {', '.join(unset[:_SHOWN])}{more}."
+        yield Finding("ok", shown, "", "docs/reference/environment.md lists their variables.")
+
+
+def _key_fault(provider: str, here: Installation) -> str | None:
+    """What is wrong with a key of the environment, as far as its text shows it."""
+    access = here.settings.access.get(provider)
+    if access is None:
+        return None
+    guide, text, own_address = guide_of(provider), _as_sent(access, here), access.base_url is not None
+    if problem := key_problem(guide, Secret(text), own_address=own_address):
+        return problem.sentence
+    if guide.key_prefixes and not own_address and not text.startswith(guide.key_prefixes):
+        return f"A key of {guide.title} {guide.key_hint}."
+    return None
 
 
 def _as_sent(access: ProviderAccess, here: Installation) -> str:
@@ -104,13 +112,12 @@ def _check_embedded(here: Installation) -> Iterator[Finding]:
     if isinstance(choice, StepwellError) or choice.provider != LOCAL:
         return
     if problem := embedded_problem(choice.name, here.settings):
-        level: Level = "problem" if problem.kind == "model_unknown" else "note"
-        mend = (
-            f"{spell_command('models pull')} {choice.name}"
-            if problem.kind == "model_not_pulled"
-            else "Check the name or the path."
-        )
-        yield Finding(level, f"The embedded model {choice.name} is not on this machine.", problem.sentence, mend)
+        what = f"The embedded model {choice.name} is not on this machine."
+        if problem.kind == "model_not_pulled" and (known := find_local_model(choice.name)):
+            why = f"Its first use downloads {known.download_size}."
+            yield Finding("note", what, why, f"To do it now: {spell_command('models pull')} {choice.name}")
+        else:
+            yield Finding("problem", what, problem.sentence, "Check the name or the path.")
     if _is_meant(choice, here) and (warning := warning_about(choice, here.settings)):
         yield Finding("warning", f"{choice} is a small model.", warning, f"Connect a larger one: {spell_command('models use')}")
 
@@ -149,14 +156,14 @@ def _ask(here: Installation, provider: str, name: str, key: Secret | None, writt
         return
     if not here.online and not is_loopback(address):
         return
-    problem, count = asyncio.run(ask_for_models(provider, name, key, address))
+    problem, listed = asyncio.run(ask_for_models(provider, name, key, address))
     if problem:
         mend = f"Afterwards test it: {spell_command('models test')}"
         # A provider may know names that it does not list; Ollama does not.
         level: Level = "warning" if problem.kind == "model_unknown" else "problem"
         yield Finding(level, f"{title} cannot be used now.", problem.sentence, mend)
     else:
-        yield Finding("ok", f"{title} answers and accepts the request; it lists {count} chat models.")
+        yield Finding("ok", f"{title} answers and accepts the request; it lists {count(listed, 'chat model', 'chat models')}.")
 
 
 CHECKS = (
@@ -168,7 +175,7 @@ CHECKS = (
     ),
     Check(
         "provider-key",
-        "a key has spaces, quotation marks or another provider's prefix, or is a placeholder",
+        "a key has spaces or quotation marks, is too short or a placeholder, or does not start as the provider's keys do",
         "write the whole key alone into its variable",
         _check_keys,
     ),

@@ -13,7 +13,7 @@ from typing import Any
 
 from stepwell.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.cli.operator.doctor.extras import missing_packages
-from stepwell.cli.operator.doctor.finding import Check, Finding, Installation
+from stepwell.cli.operator.doctor.finding import Check, Finding, Installation, count
 from stepwell.cli.operator.doctor.holders import who_has_open, who_listens
 from stepwell.database.condition import Condition
 from stepwell.errors import ConfigurationError
@@ -139,21 +139,21 @@ def _check_runs(here: Installation) -> Iterator[Finding]:
         idle = driving.workers == 0
         yield Finding(
             "warning",
-            f"{_count(driving.waiting, 'thread has', 'threads have')} a run that waits, for up to {driving.oldest_s / 60:,.0f} minutes.",
+            f"{count(driving.waiting, 'thread has', 'threads have')} a run that waits, for up to {driving.oldest_s / 60:,.0f} minutes.",
             "No server or worker is alive." if idle else "All workers are busy, or a run blocks them.",
             f"Start {'a server' if idle else 'one more worker'}: {spell_command('serve' if idle else 'worker')}",
         )
     if contents.unreadable_runs:
         yield Finding(
             "warning",
-            f"{_count(contents.unreadable_runs, 'run was', 'runs were')} set aside, because their rows cannot be read.",
+            f"{count(contents.unreadable_runs, 'run was', 'runs were')} set aside, because their rows cannot be read.",
             "They were written by another version, or the database is damaged.",
             f"Look at them with: {spell_command('db status')}",
         )
     if contents.half_erased and driving.workers == 0:
         yield Finding(
             "note",
-            f"{_count(contents.half_erased, 'deleted thread still has', 'deleted threads still have')} rows.",
+            f"{count(contents.half_erased, 'deleted thread still has', 'deleted threads still have')} rows.",
             "The process that deleted them has ended.",
             f"The next server finishes that: {spell_command('serve')}",
         )
@@ -166,8 +166,8 @@ def _check_workers(here: Installation) -> Iterator[Finding]:
     alive = found.driving.workers
     yield Finding(
         "note" if alive else "warning",
-        f"{_count(found.driving.abandoned, 'thread is', 'threads are')} held by workers that are dead.",
-        f"{_count(alive, 'other worker takes', 'other workers take')} them over."
+        f"{count(found.driving.abandoned, 'thread is', 'threads are')} held by workers that are dead.",
+        f"{count(alive, 'other worker takes', 'other workers take')} them over."
         if alive
         else "No other worker is alive to resume them.",
         "" if alive else f"They resume when a server starts: {spell_command('serve')}",
@@ -193,10 +193,6 @@ def _check_page(here: Installation) -> Iterator[Finding]:
 def page_is_built(static: Path) -> bool:
     """Whether the folder has the page and the scripts it loads."""
     return (static / "index.html").is_file() and any((static / "assets").glob("*.js"))
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 CHECKS = (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stepwell.cli.operator.doctor.extras import missing_packages
-from stepwell.cli.operator.doctor.finding import Check, Finding, Installation
+from stepwell.cli.operator.doctor.finding import Check, Finding, Installation, count
 from stepwell.database.condition import Condition
 from stepwell.database.sqlite.disk_space import MB, DiskSpace
 from stepwell.errors import StepwellError
@@ -85,8 +85,8 @@ def _describe(place: Path | PostgresPlace, found: Condition) -> Finding:
     rows = found.contents.rows
     return Finding(
         "ok",
-        f"The database is {name}: {found.size_bytes / 1e6:,.1f} MB, schema version {found.form}, {rows.get('threads', 0)} threads, "
-        f"{rows.get('api_keys', 0)} keys.",
+        f"The database is {name}: {found.size_bytes / 1e6:,.1f} MB, schema version {found.form}, "
+        f"{count(rows.get('threads', 0), 'thread', 'threads')}, {count(rows.get('api_keys', 0), 'key', 'keys')}.",
     )
 
 
@@ -95,7 +95,7 @@ def _check_migration(here: Installation) -> Iterator[Finding]:
     if isinstance(found, Condition) and found.form and found.missing:
         yield Finding(
             "warning",
-            f"The database's schema version {found.form} is {len(found.missing)} steps behind.",
+            f"The database's schema version {found.form} is {count(len(found.missing), 'step', 'steps')} behind.",
             "The next start of a server upgrades it; a backup beforehand is wise.",
             spell_command("db migrate"),
         )

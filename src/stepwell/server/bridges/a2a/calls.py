@@ -68,7 +68,7 @@ class Call:
 
 
 def read_call(body: bytes, version: str | None) -> Call:
-    """The call in a body. `CallError` if it is none that we serve."""
+    """The call in a body. `CallError` if we do not serve it."""
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -46,7 +46,7 @@ def text_in(message: Json) -> str:
 
 
 def data_in(message: Json) -> Any:
-    """What the only data part has; None if there is none or are several."""
+    """What the only data part has; None if there is no data part, or more than one."""
     found = [part["data"] for part in message["parts"] if "data" in part]
     return found[0] if len(found) == 1 else None
 

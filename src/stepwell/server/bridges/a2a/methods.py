@@ -40,7 +40,7 @@ class Methods:
     assistant: Assistant
     headers: Mapping[str, str]
     key: RequestKey | None = None
-    """The caller's own name for a request that starts something. The id of a message is none: clients use it again."""
+    """The caller's own name for a request that starts something. The id of a message cannot be that: clients reuse it."""
 
     @property
     def tasks(self) -> Tasks:

@@ -43,7 +43,7 @@ async def stream_task(tasks: Tasks, task: Task, history_length: int | None) -> A
 
 
 async def watch_question(tasks: Tasks, task: Task) -> AsyncGenerator[dict[str, Any]]:
-    """A task that asks, then its events from the moment at which somebody answers."""
+    """A task that asks, then its events from the moment when it is answered."""
     yield {"task": task.wire()}
     known = {run.run_id for run in task.runs}
     task = await _answered(tasks, task, known)
@@ -58,7 +58,7 @@ async def watch_question(tasks: Tasks, task: Task) -> AsyncGenerator[dict[str, A
 
 
 async def _answered(tasks: Tasks, task: Task, known: set[str]) -> Task:
-    """The task as soon as somebody answers it, or it asks no more."""
+    """The task as soon as it is answered, or no longer asks."""
     turns = tasks.turns
     events = turns.services.engine.thread_events(turns.principal.owner, task.id.thread_id, after=0)
     async with aclosing(cast("AsyncGenerator[list[RunEvent]]", events)) as batches:

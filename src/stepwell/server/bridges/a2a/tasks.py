@@ -57,7 +57,7 @@ class TaskId:
 
     @classmethod
     def read(cls, text: Any) -> TaskId:
-        """`A2AFault` for an id that is none of ours."""
+        """`A2AFault` for an id that we did not issue."""
         thread_id, _, run_id = text.partition(".") if isinstance(text, str) else ("", "", "")
         try:
             return cls(str(UUID(thread_id)), str(UUID(run_id)))
