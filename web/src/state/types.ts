@@ -201,7 +201,6 @@ export interface ThreadSummary {
   readonly updatedAt: string;
   readonly createdAt: string;
   readonly pinned: boolean;
-  readonly waiting: number;
 }
 
 export interface Assistant {
