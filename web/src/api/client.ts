@@ -41,7 +41,7 @@ export type StepRecord = Schemas["StepResponse"];
 export type Turn = Schemas["TurnResponse"];
 export type TurnPage = Schemas["TurnsResponse"];
 
-const THREAD_FIELDS = ["thread_id", "created_at", "updated_at", "status", "metadata"];
+const THREAD_FIELDS = ["thread_id", "updated_at", "status", "metadata"];
 /** Fields of states that the page shows. A state's messages come by pages. */
 const STATE_FIELDS = [
   "todos",

@@ -28,10 +28,6 @@ class Inbox {
   private users = 0;
   private open: (threadId: string) => void = () => {};
 
-  get count(): number {
-    return this.total;
-  }
-
   readonly byThread = $derived.by(() => {
     const counts: Record<string, number> = {};
     for (const entry of this.entries) counts[entry.thread_id] = (counts[entry.thread_id] ?? 0) + 1;

@@ -199,7 +199,6 @@ export interface ThreadSummary {
   readonly status: "idle" | "busy" | "interrupted" | "error";
   readonly graphId: string | null;
   readonly updatedAt: string;
-  readonly createdAt: string;
   readonly pinned: boolean;
 }
 

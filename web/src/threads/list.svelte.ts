@@ -145,7 +145,6 @@ function readSummary(wire: Partial<ThreadResponse>): ThreadSummary {
     status: wire.status ?? "idle",
     graphId,
     updatedAt: wire.updated_at ?? "",
-    createdAt: wire.created_at ?? "",
     pinned: metadata["pinned"] === true,
   };
 }

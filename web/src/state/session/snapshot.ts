@@ -50,10 +50,10 @@ export async function readThread(
     ([runs, { interrupts }]) =>
       !interrupts.length && !runs.some(({ status }) => status === "running" || status === "pending"),
   );
-  const seemsAtRest = thread.status !== "interrupted" && thread.status !== "busy";
-  const rest = seemsAtRest
-    ? rests.then((isAtRest) => (isAtRest ? reading : null)).then(() => readRest(threadId))
-    : readRest(threadId);
+  const rest =
+    thread.status === "interrupted"
+      ? readRest(threadId)
+      : rests.then((isAtRest) => (isAtRest ? reading : null)).then(() => readRest(threadId));
   rest.catch(() => undefined); // Who opens the thread is told by those that come first.
   const [[runs], tail] = await Promise.all([knowing, reading]);
   const last = currentRun(runs.filter((run) => !wasTakenBack(run, tail.snapshot.messages ?? [])));
