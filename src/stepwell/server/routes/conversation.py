@@ -46,7 +46,11 @@ WholeTurns = Annotated[
 Many = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 LongestText = Annotated[
     int | None,
-    Query(ge=1, le=1_000_000, description="Cut longer texts in payloads, for a list. Payloads that a device carries out stay whole"),
+    Query(
+        ge=1,
+        le=1_000_000,
+        description="Cut longer texts in payloads, for a list. Payloads that a device carries out stay whole",
+    ),
 ]
 
 

@@ -171,7 +171,9 @@ def waiting_wire(waiting: Waiting, longest_text: int | None = None) -> dict[str,
         "type": kind,
         "asker": question.asker,
         "namespace": _parts(question.namespace),
-        "payload": question.value if longest_text is None or kind == CLIENT_TOOL_EXECUTION else _shorten(question.value, longest_text),
+        "payload": question.value
+        if longest_text is None or kind == CLIENT_TOOL_EXECUTION
+        else _shorten(question.value, longest_text),
         "response_schema": question.response_schema,
         "created_at": waiting.created_at,
         "deadline_at": _deadline_of(waiting),
