@@ -85,7 +85,6 @@ def test_it_is_fetched_once_when_its_thread_is_opened(page: Page, report_url: st
     page.goto(report_url)
     expect(report_of(page)).to_contain_text("sentences are supported")
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("Supports 4 sentences")
-    page.wait_for_load_state("networkidle")
     assert len(fetched) == 1, fetched
 
 
