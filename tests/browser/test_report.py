@@ -73,9 +73,36 @@ def test_it_begins_at_its_top_with_verify_and_export(page: Page, report_url: str
         expect(report.get_by_role("button", name=name)).to_be_in_viewport()
     expect(report.get_by_text("7 of 9 sentences are supported")).to_be_in_viewport()
     expect(report.get_by_text("In western India nearly all rain falls")).to_be_in_viewport()
+    expect(report.get_by_text("paid in salt")).to_be_in_viewport()
     shown = report.inner_text() + page.get_by_role("complementary", name="Details").inner_text()
     for detail in ("sha256", "SHA-256", "UTC", "searxng", "requests"):
         assert detail not in shown, f"'{detail}' is folded away"
+
+
+def test_it_is_fetched_once_when_its_thread_is_opened(page: Page, report_url: str):
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url) if "/api/research/" in request.url else None)
+    page.goto(report_url)
+    expect(report_of(page)).to_contain_text("sentences are supported")
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text("Supports 4 sentences")
+    assert len(fetched) == 1, fetched
+
+
+def test_a_citation_stays_on_the_line_of_its_word(page: Page, report_url: str):
+    page.goto(report_url)
+    expect(report_of(page)).to_contain_text("sentences are supported")
+    alone = page.evaluate(
+        """() => {
+            const text = document.querySelector("[data-testid=report] .prose");
+            const pairs = [...text.querySelectorAll(".together")];
+            const widths = Array.from({ length: 60 }, (_, at) => 240 + 7 * at);
+            return widths.map((width) => {
+                text.style.width = `${width}px`;
+                return pairs.filter((pair) => pair.getClientRects().length > 1).length;
+            }).filter((count) => count > 0 || pairs.length === 0);
+        }"""
+    )
+    assert alone == []
 
 
 def test_it_says_once_and_quietly_which_model_judged_it(page: Page, report_url: str):
@@ -116,7 +143,8 @@ def test_the_legend_and_the_evidence_say_how_often_such_a_sentence_is_true(page:
     page.goto(report_url)
     figures = measurement().levels["contradicted"]
     legend = report_of(page).get_by_role("definition").filter(has_text=re.compile(rf"^{figures.true} \({figures.lowest} to"))
-    expect(legend.first).to_be_attached()
+    report_of(page).get_by_text("How often such sentences are true").click()
+    expect(legend.first).to_be_visible()
     report_of(page).get_by_text("Rani ki Vav is 38 metres deep").click()
     expect(evidence_of(page)).to_contain_text(describe_meaning("contradicted"))
 

@@ -245,6 +245,14 @@ async def test_a_question_of_the_graph_itself_has_no_asker(server: Server):
     assert (waiting["type"], waiting["asker"], waiting["payload"]) == ("unknown", None, {"question": "Which one?"})
 
 
+async def test_a_list_of_all_that_waits_cuts_long_texts_when_asked_to(server: Server):
+    thread = await new_thread(server)
+    await say_to(server, thread, "hi", "asks")
+    listed = (await get(server, "/interrupts", limit=1000, longest_text=6))["interrupts"]
+    (waiting,) = (each for each in listed if each["thread_id"] == thread)
+    assert (waiting["type"], waiting["payload"]) == ("unknown", {"question": "Which…"})
+
+
 async def test_all_that_waits_is_listed_oldest_first_in_pages(server: Server, asking: str):
     threads = [await new_thread(server) for _ in range(3)]
     for thread in threads:

@@ -41,7 +41,7 @@ export type StepRecord = Schemas["StepResponse"];
 export type Turn = Schemas["TurnResponse"];
 export type TurnPage = Schemas["TurnsResponse"];
 
-const THREAD_FIELDS = ["thread_id", "created_at", "updated_at", "status", "metadata", "interrupts", "error"];
+const THREAD_FIELDS = ["thread_id", "updated_at", "status", "metadata"];
 /** Fields of states that the page shows. A state's messages come by pages. */
 const STATE_FIELDS = [
   "todos",
@@ -75,7 +75,7 @@ export const api = {
     post<Partial<ThreadResponse>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),
   /** Without values and questions, which may be large. Undefined: there is none. */
   findThread: async (threadId: string): Promise<Partial<ThreadResponse> | undefined> =>
-    (await api.searchThreads({ ids: [threadId], limit: 1, select: ["thread_id", "metadata", "error"] }))[0],
+    (await api.searchThreads({ ids: [threadId], limit: 1, select: ["thread_id", "metadata", "status", "error"] }))[0],
   createThread: (metadata: Record<string, unknown>) =>
     postOnce<ThreadResponse>("/threads", { metadata }, crypto.randomUUID()),
   patchThread: (threadId: string, metadata: Record<string, unknown>) =>

@@ -7494,6 +7494,8 @@ export interface operations {
             query?: {
                 limit?: number;
                 after?: string | null;
+                /** @description Cut longer texts in payloads, for a list. Payloads that a device carries out stay whole */
+                longest_text?: number | null;
             };
             header?: never;
             path?: never;

@@ -9,6 +9,8 @@ export interface CardProps<Draft> {
   /** When it was asked. */
   createdAt: string | null;
   payload: Json;
+  /** The subagent that asks, or the graph. */
+  asker: string;
   threadId: string | null;
   draft: Draft;
   busy: boolean;

@@ -89,9 +89,9 @@ export function formWords({ words, outline }: Plan): string {
 }
 
 /** What a step may do. The person's documents are searched only where some came along, and then a plan begins with them. */
-export function toolsFor(plan: Plan): [tool: string, words: string][] {
+export function toolsFor(plan: Plan): string[] {
   const has = (tool: string) => plan.steps.some((step) => step.tool === tool);
-  return Object.entries(TOOLS).filter(([tool]) => (tool === "search_documents" ? has(tool) : !isLocal(plan.steps)));
+  return Object.keys(TOOLS).filter((tool) => (tool === "search_documents" ? has(tool) : !isLocal(plan.steps)));
 }
 
 /** What leaves the server for a plan that searches nothing but documents, as the server says it. */

@@ -16,7 +16,7 @@ import {
   sendsWords,
   toolsFor,
 } from "./plan-editing";
-import { readPlan } from "./plan";
+import { leadWords, readPlan } from "./plan";
 import { asObject } from "../state/waiting";
 
 const WIRE = {
@@ -95,13 +95,17 @@ describe("plan", () => {
     });
   });
 
+  it("says in the demo that its own pages are searched, for there is no web", () => {
+    expect(leadWords("web_search", "research_demo")).toBe("Search the demo's own pages for");
+    expect(leadWords("web_search", "research")).toBe("Search the web for");
+  });
+
   describe("of the person's documents", () => {
     const step = (tool: string) => ({ id: tool, tool, input: "beams", rationale: "", dependsOn: [], output: null });
     const local = readPlan({ ...WIRE, steps: [step("search_documents")], followUps: 2 })!;
 
     it("offers no search of the web, and others offer documents only if they search some", () => {
-      const offered = (...tools: string[]) =>
-        toolsFor(readPlan({ ...WIRE, steps: tools.map(step) })!).map(([tool]) => tool);
+      const offered = (...tools: string[]) => toolsFor(readPlan({ ...WIRE, steps: tools.map(step) })!);
       expect(offered("search_documents")).toEqual(["search_documents"]);
       expect(offered("search_documents", "web_search")).toEqual(["web_search", "fetch_page", "search_documents"]);
       expect(offered("web_search")).toEqual(["web_search", "fetch_page"]);

@@ -48,9 +48,17 @@ export function readPlan(value: Json | undefined): Plan | null {
   };
 }
 
+/** The demo of research brings its own pages, and searches nothing else. */
+export const DEMO = "research_demo";
+
+/** What a step does: "Search the web". */
+export function toolWords(tool: string, graph?: string | null): string {
+  return graph === DEMO && tool === "web_search" ? "Search the demo's own pages" : (TOOLS[tool] ?? tool);
+}
+
 /** "Search the web for", to be followed by what. */
-export function leadWords(tool: string): string {
-  return `${TOOLS[tool] ?? tool}${tool === "fetch_page" ? ":" : " for"}`;
+export function leadWords(tool: string, graph?: string | null): string {
+  return `${toolWords(tool, graph)}${tool === "fetch_page" ? ":" : " for"}`;
 }
 
 export function readStep(step: JsonObject): PlanStep {

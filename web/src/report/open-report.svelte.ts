@@ -15,6 +15,7 @@ class OpenReport {
   checking = $state(false);
   unchecked = $state.raw<unknown>(null);
   private moment: string | null = null;
+  private needed: Promise<void> | null = null;
 
   constructor(
     readonly threadId: string,
@@ -47,13 +48,15 @@ class OpenReport {
   /** Fetch the report as it is at this moment of the conversation, once for each moment. */
   async load(moment: string): Promise<void> {
     if (this.moment === moment) return;
+    const isFirst = this.moment === null;
     this.moment = moment;
-    await this.reload();
+    if (!isFirst || !this.needed) return this.reload();
+    await this.needed;
   }
 
   /** Fetch the report unless it is here already with this text, or on its way. */
   async need(text: string): Promise<void> {
-    if (this.report?.report !== text && !this.loaded.loading) await this.reload();
+    if (this.report?.report !== text && !this.loaded.loading) await (this.needed = this.reload());
   }
 
   async reload(): Promise<void> {

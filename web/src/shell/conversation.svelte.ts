@@ -33,6 +33,8 @@ class Conversation {
   session = $state.raw<ThreadSession | null>(null);
   chat = $state.raw<ChatHandle>();
   welcome = $state.raw<WelcomeHandle>();
+  /** Until the thread in the address can be shown. */
+  opening: Promise<void> | undefined;
   private sleepTimer: ReturnType<typeof setTimeout> | undefined;
 
   readonly view = $derived(this.session?.status === "ready" ? this.session.view : null);
@@ -63,7 +65,7 @@ class Conversation {
     if ((this.session?.threadId ?? null) === threadId) return;
     this.session?.close();
     this.session = threadId ? new ThreadSession(threadId) : null;
-    void this.session?.open();
+    this.opening = this.session?.open();
   }
 
   /** The page came into sight, or is hidden: then its session may sleep after a while. */

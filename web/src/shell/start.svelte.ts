@@ -12,6 +12,8 @@ import { openDialog } from "../ui/open-dialogs.svelte";
 import { wallet } from "../wallet/wallet.svelte";
 import { conversation } from "./conversation.svelte";
 
+const LONGEST_WAIT_MS = 1_000;
+
 /** Asks the server who is there and what it has, and wakes the parts of the page that need to know. Again after signing in, or a failure. */
 export async function start(): Promise<void> {
   await server.load();
@@ -21,6 +23,8 @@ export async function start(): Promise<void> {
     .start()
     .catch((error: unknown) => console.warn("What this device keeps cannot be looked at yet:", error));
   if (server.problem) return;
+  // The conversation comes first: a browser opens only a few connections to one server.
+  await Promise.race([conversation.opening, new Promise((resolve) => setTimeout(resolve, LONGEST_WAIT_MS))]);
   void server.lookAtGraphs();
   void threads.load();
   void wallet.load(() => openDialog("wallet"));
@@ -40,9 +44,9 @@ export function keepInStep(): void {
   $effect(() => {
     document.title = conversation.title ? `${conversation.title} · Stepwell` : "Stepwell";
   });
-  // open conversation -> its place in the list, without waiting for the list's next look
+  // open conversation -> its place in the list and its questions, without waiting for the next look at both
   $effect(() => {
-    if (conversation.moment) untrack(() => threads.loaded && void threads.load());
+    if (conversation.moment) untrack(() => threads.loaded && (void threads.load(), void inbox.look()));
   });
   // questions, here and elsewhere -> what this device carries out
   $effect(() => clientTools.consider(conversation.view, inbox.entries));

@@ -23,17 +23,21 @@ export function readFiles(value: unknown, known: Files): Files {
 export function changeFiles(files: Files, update: unknown): Files {
   if (!isObject(update)) return files;
   const changed: Record<string, ScratchFile> = { ...files };
+  let isSame = true;
   for (const [path, change] of Object.entries(update)) {
-    if (change === null) delete changed[path];
-    else {
+    if (change === null) {
+      isSame &&= !(path in changed);
+      delete changed[path];
+    } else {
       const old = changed[path];
       const text =
         isObject(change) && change["change"] === "edit" ? applyEdits(old?.text, change["edits"]) : readText(change);
       if (text === null || (old && old.text === text)) continue;
       changed[path] = { path, text, before: old?.text ?? null, modifiedAt: modifiedAt(change) };
+      isSame = false;
     }
   }
-  return changed;
+  return isSame ? files : changed;
 }
 
 function readText(data: unknown): string | null {

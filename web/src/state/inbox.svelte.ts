@@ -13,6 +13,8 @@ export type InboxEntry = Omit<Schemas["WaitingResponse"], "payload"> & { payload
 
 const SEEN_MS = 5_000;
 const UNSEEN_MS = 30_000;
+/** Enough for a title. What a device carries out comes whole. */
+const LONGEST_TEXT = 400;
 const WANTED = "notify";
 
 class Inbox {
@@ -26,15 +28,11 @@ class Inbox {
   private users = 0;
   private open: (threadId: string) => void = () => {};
 
-  get count(): number {
-    return this.total;
-  }
-
-  get byThread(): Record<string, number> {
+  readonly byThread = $derived.by(() => {
     const counts: Record<string, number> = {};
     for (const entry of this.entries) counts[entry.thread_id] = (counts[entry.thread_id] ?? 0) + 1;
     return counts;
-  }
+  });
 
   /** Look again and again until the returned function is called. `open` is where a notification leads. */
   watch(open?: (threadId: string) => void): () => void {
@@ -54,7 +52,9 @@ class Inbox {
   async look(): Promise<void> {
     clearTimeout(this.timer);
     try {
-      const page = await request<{ interrupts: InboxEntry[]; total: number }>("/interrupts?limit=100");
+      const page = await request<{ interrupts: InboxEntry[]; total: number }>(
+        `/interrupts?limit=100&longest_text=${LONGEST_TEXT}`,
+      );
       this.tell(page.interrupts);
       [this.entries, this.total, this.error, this.loaded] = [page.interrupts, page.total, null, true];
     } catch (error) {

@@ -17,7 +17,7 @@ import { readQueue, type Queue, type Queued } from "./session/queue";
 import { Revealing } from "./session/revealing.svelte";
 import { answeredBy, inputMessages, isFork } from "./session/runs";
 import { Sending, type Strategy } from "./session/sending.svelte";
-import { readState, readThread } from "./session/snapshot";
+import { readState, readThread, type OpenedThread } from "./session/snapshot";
 import type { Thread } from "./session/thread";
 import type { Message, Picture, StreamEvent, ThreadView } from "./types";
 
@@ -25,6 +25,8 @@ export class ThreadSession implements Thread {
   view = $state.raw<ThreadView>(emptyView(""));
   status = $state<"loading" | "ready" | "missing" | "failed">("loading");
   problem = $state.raw<unknown>(null);
+  /** A question will be there once the thread is read. */
+  asks = $state(false);
   /** The thread's own choice of models: its metadata `stepwell_models`. */
   models = $state.raw<unknown>(null);
   /** How much its runs may change: its metadata `stepwell_mode`. Null: as the agent was built. */
@@ -58,9 +60,10 @@ export class ThreadSession implements Thread {
     this.follow("-1", []).catch((error: unknown) => this.fail(error));
   }
 
+  /** Resolves when the thread can be shown, or cannot; from then on it is followed. */
   async open(): Promise<void> {
     try {
-      const found = await readThread(this.threadId, this.history.branchCheckpoint);
+      const found = await readThread(this.threadId, this.history.branchCheckpoint, () => (this.asks = true));
       if (!found) {
         this.status = "missing";
         return;
@@ -74,11 +77,15 @@ export class ThreadSession implements Thread {
       if (this.view.waiting.length || found.runs.some((run) => run.status === "running")) void this.readSteering();
       this.status = "ready";
       this.history.load();
-      if (found.rest) this.dispatch({ type: "snapshot", snapshot: await found.rest });
-      await this.follow(await this.following.placeBefore(found.runs), found.runs);
+      this.goOn(found).catch((error: unknown) => this.fail(error));
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  private async goOn({ rest, runs }: OpenedThread): Promise<void> {
+    if (rest) this.dispatch({ type: "snapshot", snapshot: await rest });
+    await this.follow(await this.following.placeBefore(runs), runs);
   }
 
   /** Messages that were sent to a run and that it has not read yet. */

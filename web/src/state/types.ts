@@ -199,9 +199,7 @@ export interface ThreadSummary {
   readonly status: "idle" | "busy" | "interrupted" | "error";
   readonly graphId: string | null;
   readonly updatedAt: string;
-  readonly createdAt: string;
   readonly pinned: boolean;
-  readonly waiting: number;
 }
 
 export interface Assistant {

@@ -27,6 +27,10 @@ export type Block = { kind: "rows" | "fold"; at: number; rows: Row[] };
 
 const MOST_EDITS = 400;
 const LEAST_ALIKE = 0.3;
+/** In place of a line's place on the other side. */
+const ALONE = -1;
+const NOWHERE = -1;
+const SEVERAL = -2;
 
 interface Side {
   lines: string[];
@@ -36,21 +40,16 @@ interface Side {
 export function diffLines(before: string, after: string): Row[] {
   const one = splitLines(before);
   const two = splitLines(after);
-  const [a, b] = intern(one, two);
+  const { a, b, count } = intern(one, two);
+  const partners = matches(a, b, count);
   const rows: Row[] = [];
-  const keep = (i: number, j: number) => rows.push({ sign: " ", text: one.lines[i]!, before: i + 1, after: j + 1 });
-  const remove = (i: number) => rows.push({ sign: "-", text: one.lines[i]!, before: i + 1 });
-  const add = (j: number) => rows.push({ sign: "+", text: two.lines[j]!, after: j + 1 });
   let [i, j] = [0, 0];
-  const goTo = (ni: number, nj: number) => {
-    while (i < ni) remove(i++);
-    while (j < nj) add(j++);
-  };
-  for (const [mi, mj] of matches(a, b)) {
-    goTo(mi, mj);
-    keep(i++, j++);
+  while (i < a.length || j < b.length) {
+    while (i < a.length && partners[i] === ALONE) rows.push({ sign: "-", text: one.lines[i]!, before: ++i });
+    const partner = i < a.length ? partners[i]! : b.length;
+    while (j < partner) rows.push({ sign: "+", text: two.lines[j]!, after: ++j });
+    if (i < a.length) rows.push({ sign: " ", text: one.lines[i]!, before: ++i, after: ++j });
   }
-  goTo(a.length, b.length);
   markEnds(rows, one, two);
   markChangedParts(rows);
   return rows;
@@ -130,72 +129,84 @@ function splitLines(text: string): Side {
   return { lines, ended };
 }
 
-/** Lines as numbers: equal lines, equal numbers. A last line without its break differs from one with it. */
-function intern(one: Side, two: Side): [number[], number[]] {
+/** Lines as numbers below `count`: equal lines, equal numbers. A last line without its break differs from one with it. */
+function intern(one: Side, two: Side): { a: Int32Array; b: Int32Array; count: number } {
   const known = new Map<string, number>();
   const number = (line: string) => {
     let found = known.get(line);
     if (found === undefined) known.set(line, (found = known.size));
     return found;
   };
-  const numbers = ({ lines, ended }: Side) =>
-    lines.map((line, at) => number(at === lines.length - 1 && !ended ? `${line}\n` : line));
-  return [numbers(one), numbers(two)];
+  const numbers = ({ lines, ended }: Side) => {
+    const found = new Int32Array(lines.length);
+    lines.forEach((line, at) => (found[at] = number(at === lines.length - 1 && !ended ? `${line}\n` : line)));
+    return found;
+  };
+  return { a: numbers(one), b: numbers(two), count: known.size };
 }
 
 type Range = [aStart: number, aEnd: number, bStart: number, bEnd: number];
+type Pairs = readonly (readonly [number, number])[];
 
-/** Pairs of equal lines, in order. A stack of ranges instead of recursion: a hostile text must not exhaust the call stack. */
-function matches(a: number[], b: number[]): [number, number][] {
-  const found: [number, number][] = [];
+/** For each line of `a` its equal in `b`, in rising order, or ALONE. A stack of ranges instead of recursion: a hostile text must not exhaust the call stack. */
+function matches(a: Int32Array, b: Int32Array, count: number): Int32Array {
+  const partners = new Int32Array(a.length).fill(ALONE);
+  const anchorsIn = anchorFinder(a, b, count);
   const todo: Range[] = [[0, a.length, 0, b.length]];
   while (todo.length) {
-    const range = trim(a, b, todo.pop()!, found);
+    const range = trim(a, b, todo.pop()!, partners);
     const [aStart, aEnd, bStart, bEnd] = range;
-    if (aStart === aEnd || bStart === bEnd) continue;
-    const anchors = uniqueAnchors(a, b, range);
+    const [n, m] = [aEnd - aStart, bEnd - bStart];
+    if (!n || !m || (n === 1 && m === 1)) continue;
+    const anchors = anchorsIn(range);
     if (!anchors.length) {
-      found.push(...myers(a, b, range));
+      for (const [i, j] of myers(a, b, range)) partners[i] = j;
       continue;
     }
     let [i, j] = [aStart, bStart];
     for (const [ai, bj] of anchors) {
-      todo.push([i, ai, j, bj]);
-      found.push([ai, bj]);
+      if (ai > i && bj > j) todo.push([i, ai, j, bj]);
+      partners[ai] = bj;
       [i, j] = [ai + 1, bj + 1];
     }
     todo.push([i, aEnd, j, bEnd]);
   }
-  return found.sort((one, two) => one[0] - two[0]);
+  return partners;
 }
 
-function trim(a: number[], b: number[], [aStart, aEnd, bStart, bEnd]: Range, found: [number, number][]): Range {
-  while (aStart < aEnd && bStart < bEnd && a[aStart] === b[bStart]) found.push([aStart++, bStart++]);
-  while (aStart < aEnd && bStart < bEnd && a[aEnd - 1] === b[bEnd - 1]) found.push([--aEnd, --bEnd]);
+function trim(a: Int32Array, b: Int32Array, [aStart, aEnd, bStart, bEnd]: Range, partners: Int32Array): Range {
+  while (aStart < aEnd && bStart < bEnd && a[aStart] === b[bStart]) partners[aStart++] = bStart++;
+  while (aStart < aEnd && bStart < bEnd && a[aEnd - 1] === b[bEnd - 1]) partners[--aEnd] = --bEnd;
   return [aStart, aEnd, bStart, bEnd];
 }
 
-/** Lines that occur exactly once on both sides, as far as they stand in the same order there. */
-function uniqueAnchors(a: number[], b: number[], [aStart, aEnd, bStart, bEnd]: Range): [number, number][] {
-  const once = (lines: number[], start: number, end: number) => {
-    const places = new Map<number, number>();
-    for (let at = start; at < end; at++) places.set(lines[at]!, places.has(lines[at]!) ? -1 : at);
-    return places;
+/** Lines that occur exactly once on both sides of a range, as far as they stand in the same order there. */
+function anchorFinder(a: Int32Array, b: Int32Array, count: number): (range: Range) => Pairs {
+  const [inA, inB] = [new Int32Array(count).fill(NOWHERE), new Int32Array(count).fill(NOWHERE)];
+  const note = (places: Int32Array, lines: Int32Array, start: number, end: number) => {
+    for (let at = start; at < end; at++) places[lines[at]!] = places[lines[at]!] === NOWHERE ? at : SEVERAL;
   };
-  const inB = once(b, bStart, bEnd);
-  const pairs: [number, number][] = [];
-  for (const [line, at] of once(a, aStart, aEnd)) {
-    const other = inB.get(line);
-    if (at >= 0 && other !== undefined && other >= 0) pairs.push([at, other]);
-  }
-  return longestRising(pairs);
+  const forget = (places: Int32Array, lines: Int32Array, start: number, end: number) => {
+    for (let at = start; at < end; at++) places[lines[at]!] = NOWHERE;
+  };
+  return ([aStart, aEnd, bStart, bEnd]) => {
+    note(inA, a, aStart, aEnd);
+    note(inB, b, bStart, bEnd);
+    const pairs: [number, number][] = [];
+    for (let at = aStart; at < aEnd; at++) if (inA[a[at]!] === at && inB[a[at]!]! >= 0) pairs.push([at, inB[a[at]!]!]);
+    forget(inA, a, aStart, aEnd);
+    forget(inB, b, bStart, bEnd);
+    return longestRising(pairs);
+  };
 }
 
-function longestRising(pairs: [number, number][]): [number, number][] {
+function longestRising(pairs: Pairs): Pairs {
   const tops: number[] = [];
-  const before: number[] = [];
-  pairs.forEach(([, b], index) => {
+  const before = new Int32Array(pairs.length);
+  for (let index = 0; index < pairs.length; index++) {
+    const b = pairs[index]![1];
     let [low, high] = [0, tops.length];
+    if (high && pairs[tops[high - 1]!]![1] < b) low = high; // the usual case
     while (low < high) {
       const middle = (low + high) >> 1;
       if (pairs[tops[middle]!]![1] < b) low = middle + 1;
@@ -203,14 +214,15 @@ function longestRising(pairs: [number, number][]): [number, number][] {
     }
     before[index] = low ? tops[low - 1]! : -1;
     tops[low] = index;
-  });
-  const chain: [number, number][] = [];
+  }
+  if (tops.length === pairs.length) return pairs;
+  const chain: (readonly [number, number])[] = [];
   for (let at = tops.at(-1) ?? -1; at >= 0; at = before[at]!) chain.push(pairs[at]!);
   return chain.reverse();
 }
 
 /** Myers' greedy walk; nothing is matched if more than MOST_EDITS edits would be needed. */
-function myers(a: number[], b: number[], [aStart, aEnd, bStart, bEnd]: Range): [number, number][] {
+function myers(a: Int32Array, b: Int32Array, [aStart, aEnd, bStart, bEnd]: Range): [number, number][] {
   const [n, m] = [aEnd - aStart, bEnd - bStart];
   const most = Math.min(n + m, MOST_EDITS);
   const reach = new Int32Array(2 * most + 3);
@@ -269,16 +281,17 @@ export function markChangedParts(rows: Row[]): void {
 }
 
 function markPair(one: Row, two: Row): void {
-  const shorter = Math.min(one.text.length, two.text.length);
+  const [a, b] = [one.text, two.text];
+  const shorter = Math.min(a.length, b.length);
   let head = 0;
-  while (head < shorter && one.text[head] === two.text[head]) head++;
-  if (head && isHighSurrogate(one.text, head - 1)) head--;
+  while (head < shorter && a.charCodeAt(head) === b.charCodeAt(head)) head++;
+  if (head && isHighSurrogate(a, head - 1)) head--;
   let tail = 0;
-  while (tail < shorter - head && one.text.at(-1 - tail) === two.text.at(-1 - tail)) tail++;
-  if (tail && isHighSurrogate(one.text, one.text.length - tail - 1)) tail--;
-  if (head + tail < LEAST_ALIKE * Math.max(one.text.length, two.text.length)) return;
-  if (head + tail < one.text.length) one.mark = [head, one.text.length - tail];
-  if (head + tail < two.text.length) two.mark = [head, two.text.length - tail];
+  while (tail < shorter - head && a.charCodeAt(a.length - 1 - tail) === b.charCodeAt(b.length - 1 - tail)) tail++;
+  if (tail && isHighSurrogate(a, a.length - tail - 1)) tail--;
+  if (head + tail < LEAST_ALIKE * Math.max(a.length, b.length)) return;
+  if (head + tail < a.length) one.mark = [head, a.length - tail];
+  if (head + tail < b.length) two.mark = [head, b.length - tail];
 }
 
 function isHighSurrogate(text: string, at: number): boolean {

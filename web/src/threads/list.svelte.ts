@@ -2,6 +2,7 @@
 
 import { api, type ThreadResponse } from "../api";
 import { dayHeading, plural } from "../lib/words";
+import { inbox } from "../state/inbox.svelte";
 import { nameOf } from "../state/server.svelte";
 import type { ThreadSummary } from "../state/types";
 import { toasts } from "../ui/toasts.svelte";
@@ -144,19 +145,14 @@ function readSummary(wire: Partial<ThreadResponse>): ThreadSummary {
     status: wire.status ?? "idle",
     graphId,
     updatedAt: wire.updated_at ?? "",
-    createdAt: wire.created_at ?? "",
     pinned: metadata["pinned"] === true,
-    waiting: Object.values((wire.interrupts ?? {}) as Record<string, unknown[]>).reduce(
-      (count, each) => count + each.length,
-      0,
-    ),
   };
 }
 
 /** The status in words, as it stands beside a title. */
 export function badgeOf(thread: ThreadSummary): { words: string; kind: "wait" | "bad" | "" } | null {
-  if (thread.status === "interrupted" && thread.waiting)
-    return { words: plural(thread.waiting, "question"), kind: "wait" };
+  const waiting = inbox.byThread[thread.threadId];
+  if (thread.status === "interrupted" && waiting) return { words: plural(waiting, "question"), kind: "wait" };
   if (thread.status === "busy") return { words: "working", kind: "" };
   if (thread.status === "error") return { words: "failed", kind: "bad" };
   return null;

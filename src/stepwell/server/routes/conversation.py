@@ -44,6 +44,14 @@ WholeTurns = Annotated[
     ),
 ]
 Many = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+LongestText = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        le=1_000_000,
+        description="Cut longer texts in payloads, for a list. Payloads that a device carries out stay whole",
+    ),
+]
 
 
 @router.get(
@@ -139,18 +147,28 @@ async def get_thread_interrupts(
     summary="List the open interrupts on all your threads, oldest first",
     responses={200: {"model": WaitingPage}},
 )
-async def get_interrupts(principal: Searcher, services: Given, limit: Many = 100, after: Cursor = None) -> Response:
-    return await _waiting(services, principal, None, limit, after)
+async def get_interrupts(
+    principal: Searcher, services: Given, limit: Many = 100, after: Cursor = None, longest_text: LongestText = None
+) -> Response:
+    return await _waiting(services, principal, None, limit, after, longest_text)
 
 
-async def _waiting(services: Services, principal: Principal, thread_id: str | None, limit: int, after: str | None) -> Response:
+async def _waiting(
+    services: Services,
+    principal: Principal,
+    thread_id: str | None,
+    limit: int,
+    after: str | None,
+    longest_text: int | None = None,
+) -> Response:
     records = services.persistence.records
     found = await records.waiting(principal.owner, thread_id=thread_id, after=after, limit=limit + 1)
     total = await records.count_waiting(principal.owner, thread_id=thread_id)
     further = found[limit - 1].cursor if len(found) > limit else None
     if thread_id is not None:
         await note_shown(services, thread_id, (each.question.interrupt_id for each in found[:limit]))
-    return json_response({"interrupts": [waiting_wire(each) for each in found[:limit]], "next": further, "total": total})
+    shown = [waiting_wire(each, longest_text) for each in found[:limit]]
+    return json_response({"interrupts": shown, "next": further, "total": total})
 
 
 def parse_cursor(cursor: str | None, name: str) -> int | None:

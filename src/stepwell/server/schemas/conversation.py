@@ -8,11 +8,14 @@ from typing import Any
 
 from pydantic import Field
 
+from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION
 from stepwell.database.records.types import ThreadUsage, Turn, Waiting
 from stepwell.database.types import KeptStep, RunStatus, StepKind, StepStatus
 from stepwell.server.schemas.fields import JsonObject, WireModel
 
 TOOL_APPROVAL = "tool_approval"
+_SHORTENED_DEPTH = 20
+"""Texts that are nested deeper are left whole."""
 UNKNOWN = "unknown"
 _LONGEST_DEADLINE_S = 10 * 365 * 86_400
 """A longer deadline counts as none: its date could not be represented."""
@@ -155,23 +158,37 @@ def step_wire(kept: KeptStep) -> dict[str, Any]:
     }
 
 
-def waiting_wire(waiting: Waiting) -> dict[str, Any]:
+def waiting_wire(waiting: Waiting, longest_text: int | None = None) -> dict[str, Any]:
+    """`longest_text` cuts longer texts in the payload, unless the payload is a request to a device."""
     question, title, claim = waiting.question, waiting.thread_metadata.get("title"), waiting.claim
+    kind = kind_of(question.value)
     return {
         "interrupt_id": question.interrupt_id,
         "thread_id": waiting.thread_id,
         "thread_title": title if isinstance(title, str) else None,
         "run_id": waiting.run_id,
         "assistant_id": waiting.assistant_id,
-        "type": kind_of(question.value),
+        "type": kind,
         "asker": question.asker,
         "namespace": _parts(question.namespace),
-        "payload": question.value,
+        "payload": question.value
+        if longest_text is None or kind == CLIENT_TOOL_EXECUTION
+        else _shorten(question.value, longest_text),
         "response_schema": question.response_schema,
         "created_at": waiting.created_at,
         "deadline_at": _deadline_of(waiting),
         "claim": claim and {"device_id": claim.device_id, "expires_at": claim.expires_at},
     }
+
+
+def _shorten(value: Any, longest: int, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= longest else f"{value[: longest - 1]}…"
+    if depth == _SHORTENED_DEPTH:
+        return value
+    if isinstance(value, Mapping):
+        return {key: _shorten(each, longest, depth + 1) for key, each in value.items()}
+    return [_shorten(each, longest, depth + 1) for each in value] if isinstance(value, list | tuple) else value
 
 
 def usage_wire(used: ThreadUsage, window: int | None) -> dict[str, Any]:

@@ -64,12 +64,13 @@ export class Following {
     }
   }
 
-  /** Null where its events are no longer kept. */
+  /** Null where its events are no longer kept. The mode leaves out all events but those that are always sent. */
   private async firstEventOf(runId: string): Promise<number | null> {
     let first: number | null = null;
     const enough = AbortSignal.any([this.thread.closed, AbortSignal.timeout(FIRST_EVENT_MS)]);
     const isLast = (frame: Frame) => frame.id !== "";
-    await stream(this.pathOf(runId), { lastEventId: "-1", signal: enough, reconnect: false, isLast }, (frames) => {
+    const path = `${this.pathOf(runId)}?stream_mode=debug`;
+    await stream(path, { lastEventId: "-1", signal: enough, reconnect: false, isLast }, (frames) => {
       first ??= Number(frames.find(isLast)?.id ?? "") || null;
     }).catch((error: unknown) => console.warn("The events of the last run cannot be read again:", error));
     return first;

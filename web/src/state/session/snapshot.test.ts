@@ -4,12 +4,13 @@ import { readThread } from "./snapshot";
 afterEach(() => vi.unstubAllGlobals());
 
 /** A server with one thread; its state is held back until the test gives it. */
-function serve(runs: unknown[], interrupts: unknown[]) {
+function serve(runs: unknown[], interrupts: unknown[], status = "idle") {
   const [asked, states]: [string[], (() => void)[]] = [[], []];
   const reply = (body: unknown) => new Response(JSON.stringify(body));
   vi.stubGlobal("fetch", (place: string) => {
     asked.push(place);
-    if (place.includes("/search")) return Promise.resolve(reply([{ thread_id: "t", metadata: { title: "Pumps" } }]));
+    if (place.includes("/search"))
+      return Promise.resolve(reply([{ thread_id: "t", status, metadata: { title: "Pumps" } }]));
     if (place.includes("/runs?")) return Promise.resolve(reply(runs));
     if (place.includes("/interrupts?")) return Promise.resolve(reply({ interrupts }));
     if (place.includes("/messages?"))
@@ -42,4 +43,17 @@ test.each([
   const found = await reading;
   expect(found!.rest).toBeNull();
   expect(found!.snapshot).toMatchObject({ values: { todos: ["look"] }, checkpointId: "c", messages: [{ id: "m" }] });
+});
+
+test("of a thread that waits for an answer the state is asked for at once, and the caller hears of the question", async () => {
+  const { asked, states } = serve([{ run_id: "r", status: "success" }], [{ id: "i", value: "Go on?" }], "interrupted");
+  let expected = false;
+  const reading = readThread("t", null, () => {
+    expected = true;
+  });
+  await vi.waitFor(() => expect(states).toHaveLength(1));
+  expect(expected).toBe(true);
+  expect(asked.filter((place) => place.includes("/state?"))).toHaveLength(1);
+  states[0]!();
+  expect((await reading)!.snapshot).toMatchObject({ values: { todos: ["look"] }, checkpointId: "c" });
 });

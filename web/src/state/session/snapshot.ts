@@ -33,11 +33,16 @@ export interface OpenedThread extends ReadState {
 /**
  * The thread, its runs, and the end of its conversation; null if there is no such thread. A thread at rest is shown before the rest of its
  * state is asked for, because the server takes as long for that as for the messages. If a run is under way or asks something, its events and
- * questions need the whole state.
+ * questions need the whole state. `expectQuestion` is called early if there will be one.
  */
-export async function readThread(threadId: string, branchCheckpoint: string | null): Promise<OpenedThread | null> {
+export async function readThread(
+  threadId: string,
+  branchCheckpoint: string | null,
+  expectQuestion: () => void = () => {},
+): Promise<OpenedThread | null> {
   const thread = await api.findThread(threadId);
   if (!thread) return null;
+  if (thread.status === "interrupted") expectQuestion();
   const waiting = api.interrupts(threadId);
   const reading = readTail(threadId, branchCheckpoint, waiting);
   const knowing = Promise.all([api.listRuns(threadId, 30), waiting]);
@@ -45,7 +50,10 @@ export async function readThread(threadId: string, branchCheckpoint: string | nu
     ([runs, { interrupts }]) =>
       !interrupts.length && !runs.some(({ status }) => status === "running" || status === "pending"),
   );
-  const rest = rests.then((isAtRest) => (isAtRest ? reading : null)).then(() => readRest(threadId));
+  const rest =
+    thread.status === "interrupted"
+      ? readRest(threadId)
+      : rests.then((isAtRest) => (isAtRest ? reading : null)).then(() => readRest(threadId));
   rest.catch(() => undefined); // Who opens the thread is told by those that come first.
   const [[runs], tail] = await Promise.all([knowing, reading]);
   const last = currentRun(runs.filter((run) => !wasTakenBack(run, tail.snapshot.messages ?? [])));
