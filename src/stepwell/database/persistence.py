@@ -160,7 +160,7 @@ class Persistence(ABC):
         """The open interrupts of the owner's thread, in the order they were first seen."""
 
         def work(connection: Connection) -> list[PendingInterrupt]:
-            where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+            where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner, by_id=True))
             mine = connection.execute(f"SELECT 1 FROM threads WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
             return interrupts.open_interrupts(connection, thread_id) if mine else []
 

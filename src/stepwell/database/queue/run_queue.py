@@ -582,7 +582,8 @@ def _find_made(connection: Connection, run_id: str) -> Run:
 
 def _is_open(connection: Connection, owner: str | None, run_id: str) -> bool:
     where = all_of(
-        Clause("run_id = ? AND status IN ('pending', 'running')", (run_id,)), owned_by(connection.dialect, owner, "runs")
+        Clause("run_id = ? AND status IN ('pending', 'running')", (run_id,)),
+        owned_by(connection.dialect, owner, "runs", by_id=True),
     )
     return connection.execute(f"SELECT 1 FROM runs WHERE {where.sql}", where.bound).fetchone() is not None  # noqa: S608 - clauses of ours
 

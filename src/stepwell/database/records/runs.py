@@ -105,8 +105,9 @@ WHERE r.run_id = ?
 def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
     # A thread that is being erased counts as deleted, even while some of its runs remain.
     there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
-    mine = owned_by(connection.dialect, owner, "runs")
-    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), mine, there)
+    mine = owned_by(connection.dialect, owner, "runs", by_id=True)
+    of_thread = Clause("thread_id || '' = ?", (thread_id,))  # the run is found by its own id
+    where = all_of(Clause("run_id = ?", (run_id,)), of_thread, mine, there)
     row = connection.execute(f"SELECT * FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
         raise NotFoundError("run", run_id, "List the thread's runs to see which there are.")
