@@ -17,6 +17,7 @@ from stepwell.sql import Clause, Dialect
 _LARGEST = 2**63 - 1
 
 EVERYTHING = Clause("1 = 1")
+NOTHING = Clause("1 = 0")
 
 
 def all_of(*clauses: Clause) -> Clause:

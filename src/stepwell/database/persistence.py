@@ -30,7 +30,6 @@ from stepwell.database.queue.run_queue import RunQueue
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository
-from stepwell.database.records.runs import read_result
 from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
@@ -165,10 +164,6 @@ class Persistence(ABC):
             return interrupts.open_interrupts(connection, thread_id) if mine else []
 
         return await self.database.read(work)
-
-    async def run_result(self, run_id: str) -> bytes | None:
-        """The final values of a finished run as JSON, if stored."""
-        return await self.database.read(lambda connection: read_result(connection, run_id))
 
     async def check(self) -> None:
         """Raise `StorageUnavailableError` if writing is not possible now (readiness)."""
