@@ -14,6 +14,8 @@ _LOOKUPS = 20
 
 
 async def test_a_run_and_its_thread_are_found_by_their_ids_and_not_among_all_of_their_owner(postgres_url: str):
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("SELECT pg_stat_reset()")
     async with PostgresPersistence(postgres_url) as persistence:
         runs = [a_run(new_id()) for _ in range(_LOOKUPS)]
         for run in runs:
