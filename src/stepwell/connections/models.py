@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from stepwell.connections.addresses import public_network
@@ -31,10 +30,8 @@ from stepwell.connections.tables import (
     read_rules,
 )
 from stepwell.database.persistence import Persistence
-from stepwell.database.records.threads import owned_thread
 from stepwell.database.records.types import Page
-from stepwell.database.rows import thread_from_row
-from stepwell.errors import AccessError, ConfigurationError, ModelUnavailableError, NotFoundError
+from stepwell.errors import ConfigurationError, ModelUnavailableError
 from stepwell.models.choice import model_from_environment
 from stepwell.models.connected import ENVIRONMENT, CallWatch, ConnectedModel, RunModels
 from stepwell.models.discovery import LocalServer
@@ -51,18 +48,9 @@ _Rows = tuple[Rules, list[Stored]]
 """What is stored about the models of a caller: choices and limits, and connections."""
 
 
-def _read_rows(caller: str | None, connection: Connection) -> _Rows:
-    rules = read_rules(connection, caller)
+def _read_rows(connection: Connection, caller: str | None, thread_id: str | None = None) -> _Rows:
+    rules = read_rules(connection, caller, thread_id)
     return rules, read_connections(connection, caller) if rules.connected else []
-
-
-def _told_by_thread(connection: Connection, caller: str | None, thread_id: str) -> object:
-    """The models that the conversation names in its metadata."""
-    try:
-        row = owned_thread(connection, caller, thread_id)
-    except (AccessError, NotFoundError):  # it is about to be created, or will be refused
-        return None
-    return thread_from_row(row, None).metadata.get(CHOICE_KEY)
 
 
 @dataclass(frozen=True)
@@ -78,7 +66,8 @@ class ModelsOfRuns:
 
     async def offers(self, caller: str | None, found: Sequence[LocalServer] = ()) -> Offers:
         """What a caller may use. `found` are the local servers that answer, if their models matter."""
-        return self._make_offers(caller, await self.persistence.database.read(partial(_read_rows, caller)), found)
+        rows = await self.persistence.database.read(lambda connection: _read_rows(connection, caller))
+        return self._make_offers(caller, rows, found)
 
     def _make_offers(self, caller: str | None, rows: _Rows, found: Sequence[LocalServer] = ()) -> Offers:
         rules, stored = rows
@@ -96,14 +85,10 @@ class ModelsOfRuns:
     async def choose(self, caller: str | None, thread_id: str | None, asked: object, by_assistant: object) -> dict[str, Any]:
         """What to pin into a run: the models that the order asks for, or its conversation names, or its assistant. Raises
         `InvalidRequestError` if the order asks for a model that the caller may not use."""
-
-        def read(connection: Connection) -> tuple[_Rows, object]:
-            told = _told_by_thread(connection, caller, thread_id) if thread_id else None
-            return _read_rows(caller, connection), told
-
-        rows, by_thread = await self.persistence.database.read(read)
+        rows = await self.persistence.database.read(lambda connection: _read_rows(connection, caller, thread_id))
         offers = self._make_offers(caller, rows)
-        told = {"this conversation": by_thread, "this assistant": by_assistant}
+        # A thread that does not exist is about to be created, or will be refused.
+        told = {"this conversation": rows[0].thread.get(CHOICE_KEY), "this assistant": by_assistant}
         chosen = self.fill_in(offers, choose_explicit(offers, asked, told))
         return {CHOICE_KEY: chosen.as_json(), FOR_KEY: {"user": caller, "explicit": chosen.explicit}}
 

@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
 
+from stepwell.database.access import NOTHING, all_of, owned_by
 from stepwell.database.tables import ProductTables
-from stepwell.sql import Connection, Row
+from stepwell.sql import Clause, Connection, Row
 
 Task = Literal["default", "plan", "write", "judge"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -18,10 +19,11 @@ EVERYONE = ""
 """The owner of the choices that an operator makes for everyone."""
 _ALLOWED = "allowed"
 _RULES = """
-SELECT 'choice' AS kind, owner, task AS name, connection_id, model AS value FROM model_choices WHERE owner IN (:caller, '')
-UNION ALL SELECT 'rule', '', name, '', value FROM model_rules WHERE name = :rule
+SELECT 'choice' AS kind, owner, task AS name, connection_id, model AS value FROM model_choices WHERE owner IN (?, '')
+UNION ALL SELECT 'rule', '', name, '', value FROM model_rules WHERE name = ?
 UNION ALL SELECT 'connection', '', '', '', '' WHERE EXISTS (
-  SELECT 1 FROM connections WHERE deleted_at IS NULL AND (owner = :caller OR shared = 1))
+  SELECT 1 FROM connections WHERE deleted_at IS NULL AND (owner = ? OR shared = 1))
+UNION ALL SELECT 'thread', '', '', '', metadata FROM threads WHERE {thread}
 """
 
 TABLES = ProductTables("connections", "stepwell.connections.schema")
@@ -145,13 +147,18 @@ class Rules(NamedTuple):
     """The models that may be used, as `provider:name` or `provider:*`; None if all may."""
     connected: bool
     """Whether there are connections that the caller may use."""
+    thread: Mapping[str, Any]
+    """The thread's metadata; empty if the caller has no such thread."""
 
 
-def read_rules(connection: Connection, caller: str | None) -> Rules:
-    """All of this with one statement, because every run asks for it twice."""
+def read_rules(connection: Connection, caller: str | None, thread_id: str | None = None) -> Rules:
+    """All of this with one statement, because every run asks for it."""
     choices: dict[str, dict[Task, Ref]] = {caller or EVERYONE: {}, EVERYONE: {}}
-    allowed, connected = None, False
-    for kind, owner, name, connection_id, value in connection.execute(_RULES, {"caller": caller or EVERYONE, "rule": _ALLOWED}):
+    allowed, connected, thread = None, False, {}
+    named = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, caller, by_id=True))
+    where = NOTHING if thread_id is None else named
+    bound = (caller or EVERYONE, _ALLOWED, caller or EVERYONE, *where.bound)
+    for kind, owner, name, connection_id, value in connection.execute(_RULES.format(thread=where.sql), bound):
         match kind:
             case "choice" if name in TASKS:
                 choices[owner][name] = Ref(connection_id, value)
@@ -159,7 +166,9 @@ def read_rules(connection: Connection, caller: str | None) -> Rules:
                 allowed = tuple(orjson.loads(value))
             case "connection":
                 connected = True
-    return Rules(choices[caller] if caller else {}, choices[EVERYONE], allowed, connected)
+            case "thread":
+                thread = orjson.loads(value)
+    return Rules(choices[caller] if caller else {}, choices[EVERYONE], allowed, connected, thread)
 
 
 def put_choices(connection: Connection, owner: str, choices: Mapping[Task, Ref | None]) -> None:

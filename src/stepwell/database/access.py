@@ -17,6 +17,7 @@ from stepwell.sql import Clause, Dialect
 _LARGEST = 2**63 - 1
 
 EVERYTHING = Clause("1 = 1")
+NOTHING = Clause("1 = 0")
 
 
 def all_of(*clauses: Clause) -> Clause:
@@ -34,14 +35,16 @@ Owned = Literal["threads", "runs", "t"]
 """Whose rows `owned_by` is about: threads, runs, or threads under the name `t` in a join."""
 
 
-def owned_by(dialect: Dialect, owner: str | None, rows: Owned = "threads") -> Clause:
+def owned_by(dialect: Dialect, owner: str | None, rows: Owned = "threads", *, by_id: bool = False) -> Clause:
     """What this caller may see and change; `None` means the program itself. A run belongs to its user, unless a filter of handlers decides:
-    then it belongs to whoever may see its thread."""
+    then it belongs to whoever may see its thread. `by_id`: the statement names the row by its id."""
     found = filter_of(owner, "threads")
     if owner is None:
         return EVERYTHING
     if found is None:
-        return Clause("t.owner = ?" if rows == "t" else "owner = ?", (str(owner),))
+        # Appending '' keeps Postgres from looking through all rows of the owner for one id, as it does while a table has no statistics.
+        column = "owner || ''" if by_id else "owner"
+        return Clause(f"t.{column} = ?" if rows == "t" else f"{column} = ?", (str(owner),))
     if rows == "runs":
         seen = _seen(dialect, "seen", str(owner), found)
         sql = f"EXISTS (SELECT 1 FROM threads AS seen WHERE seen.thread_id = runs.thread_id AND {seen.sql})"  # noqa: S608 - clauses of ours

@@ -304,7 +304,7 @@ def _require_room(connection: Connection, owner: str, max_per_owner: int) -> Non
 
 def _require_thread(connection: Connection, owner: str, thread_id: str) -> None:
     """In the transaction that stores the cron: a thread that is deleted takes its crons along."""
-    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner, by_id=True))
     if connection.execute(f"SELECT 1 FROM threads WHERE {where.sql}", where.bound).fetchone() is None:  # noqa: S608 - clauses of ours
         raise NotFoundError("thread", thread_id, "Search the threads to see which there are, or create it.")
 

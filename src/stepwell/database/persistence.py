@@ -30,7 +30,6 @@ from stepwell.database.queue.run_queue import RunQueue
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository
-from stepwell.database.records.runs import read_result
 from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.shared_spending import SqlSharedSpending
 from stepwell.database.steering import SqlSteering
@@ -160,15 +159,11 @@ class Persistence(ABC):
         """The open interrupts of the owner's thread, in the order they were first seen."""
 
         def work(connection: Connection) -> list[PendingInterrupt]:
-            where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+            where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner, by_id=True))
             mine = connection.execute(f"SELECT 1 FROM threads WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
             return interrupts.open_interrupts(connection, thread_id) if mine else []
 
         return await self.database.read(work)
-
-    async def run_result(self, run_id: str) -> bytes | None:
-        """The final values of a finished run as JSON, if stored."""
-        return await self.database.read(lambda connection: read_result(connection, run_id))
 
     async def check(self) -> None:
         """Raise `StorageUnavailableError` if writing is not possible now (readiness)."""

@@ -54,7 +54,8 @@ def send(
     connection: Connection, owner: str | None, thread_id: str, run_id: str, messages: Sequence[SteeringMessage], now: float
 ) -> list[SentMessage]:
     """Let messages wait for a run; all of them or none. A message that was sent before is not sent again."""
-    where = all_of(Clause("run_id = ? AND thread_id = ?", (run_id, thread_id)), owned_by(connection.dialect, owner, "runs"))
+    mine = owned_by(connection.dialect, owner, "runs", by_id=True)
+    where = all_of(Clause("run_id = ? AND thread_id = ?", (run_id, thread_id)), mine)
     run = connection.execute(f"SELECT status FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if run is None:
         raise NotFoundError("run", run_id)

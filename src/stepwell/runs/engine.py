@@ -17,6 +17,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
@@ -416,13 +417,14 @@ class Engine:
     async def result(self, owner: str | None, thread_id: str, run_id: str) -> bytes:
         """Wait for a run and return its final values as JSON; `{"__error__": ...}` if it failed."""
         records = self._persistence.records
-        run = await self._persistence.queue.ended(run_id, lambda: records.get_run(owner, thread_id, run_id))
+        read = partial(records.get_run_and_result, owner, thread_id, run_id)
+        run, values = await self._persistence.queue.ended(run_id, read, lambda found: found[0].finished)
         if run.resumes:
             with suppress(StorageUnavailableError):
                 await self._persistence.queue.note_shown(thread_id, asked_by=run_id)
         if run.error:
             return wire.encode({"__error__": run.error})
-        return await self._persistence.run_result(run_id) or b"null"
+        return values or b"null"
 
     async def cancel(
         self,

@@ -14,9 +14,13 @@ from itertools import count
 from typing import Any
 
 import psycopg
-from psycopg import BaseConnection
+from psycopg import BaseConnection, errors
+from psycopg import abc as psycopg_abc
 from psycopg.abc import Buffer
+from psycopg.adapt import PyFormat, Transformer
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, Format
+from psycopg.pq.abc import PGresult
 from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
 
 from stepwell.sql import POSTGRES, Change, Cursor, Dialect, Parameters
@@ -41,6 +45,9 @@ _BY_INDEX = b"SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_me
 _NUMBER = "SELECT txid_current()"
 # The second value changes when a process of the Postgres server has crashed, after which Postgres recovers without a restart.
 _SERVER_START = b"SELECT pg_postmaster_start_time() || ' ' || stats_reset FROM pg_stat_bgwriter"
+_PREPARED_AFTER = 5
+"""A statement is prepared when it is sent for the fifth time."""
+_MAX_KNOWN = 300
 _TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
 
 
@@ -97,9 +104,55 @@ def row_form(names: tuple[str, ...]) -> type[PostgresRow]:
     return type("PostgresRow", (PostgresRow,), {"__slots__": (), "names": {name: place for place, name in enumerate(names)}})
 
 
-def _rows(cursor: psycopg.Cursor[Any]) -> Any:
-    result = cursor.pgresult
+def _form_of(result: PGresult | None) -> type[PostgresRow]:
     return row_form(tuple([(result.fname(place) or b"").decode() for place in range(result.nfields)]) if result else ())
+
+
+def _rows(cursor: psycopg.Cursor[Any]) -> Any:
+    return _form_of(cursor.pgresult)
+
+
+class _Result:
+    """The result of one statement. Its rows are made when they are fetched."""
+
+    def __init__(self, found: PGresult, transformer: psycopg_abc.Transformer) -> None:
+        self._found = found
+        self._transformer = transformer
+        self._form = _form_of(found)
+        self._next = 0
+
+    @property
+    def rowcount(self) -> int:
+        return -1 if self._found.command_tuples is None else self._found.command_tuples
+
+    @property
+    def description(self) -> list[tuple[str]] | None:
+        return [(name,) for name in self._form.names] or None
+
+    def fetchone(self) -> Any:
+        return next(self, None)
+
+    def fetchall(self) -> list[Any]:
+        first, self._next = self._next, self._found.ntuples
+        return self._loading().load_rows(first, self._next, self._form)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._next >= self._found.ntuples:
+            raise StopIteration
+        self._next += 1
+        return self._loading().load_row(self._next - 1, self._form)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _loading(self) -> psycopg_abc.Transformer:
+        """The connection's transformer, which may have been used for another result meanwhile."""
+        if self._transformer.pgresult is not self._found:
+            self._transformer.set_pgresult(self._found)
+        return self._transformer
 
 
 @dataclass(frozen=True)
@@ -153,8 +206,15 @@ class PostgresConnection:
 
     def __init__(self, raw: RawConnection) -> None:
         self.raw = raw
+        self._transformer: psycopg_abc.Transformer = Transformer(raw)
+        self._known: dict[tuple[bytes, tuple[int, ...]], bytes | int] = {}
+        """Statements and the types of their values -> how many times they were sent, or their name once they are prepared. The least
+        recently used is first."""
+        self._names = count(1)
         self._left: int | None = None
         """How many statements may still be sent; None for any number."""
+        self._piping = False
+        """Whether statements are sent as a pipeline, which only psycopg's cursors can do."""
         self._begin: str | None = None
         """The BEGIN statement of a requested transaction that has not begun yet."""
         self.transaction = 0
@@ -169,10 +229,7 @@ class PostgresConnection:
 
     def begin_now(self, sql: str) -> None:
         """Begin a transaction in its own round trip."""
-        cursor = self.raw.execute(f"{sql}; {_NUMBER}".encode())
-        while cursor.nextset():
-            pass
-        self._note_number(cursor)
+        self._note_number(self._checked(self.raw.pgconn.exec_(f"{sql}; {_NUMBER}".encode())).get_value(0, 0))
 
     @contextmanager
     def asked_once(self) -> Iterator[None]:
@@ -193,16 +250,56 @@ class PostgresConnection:
                 return self._begin_with(translate(sql), parameters)
             text, names = number(sql)
             values = [parameters[name] for name in names] if isinstance(parameters, Mapping) else parameters
-            return psycopg.RawCursor(self.raw, row_factory=_rows).execute(text, values, binary=True)
+            if self._piping:
+                return psycopg.RawCursor(self.raw, row_factory=_rows).execute(text, values, binary=True)
+            return self._ask(text, values)
         except OverflowError as error:
             raise _too_large() from error
+
+    def _ask(self, text: bytes, values: Sequence[Any]) -> Cursor:
+        """Send one statement with libpq itself: a cursor of psycopg takes twice as long for a statement that finds one row."""
+        transformer, pgconn = self._transformer, self.raw.pgconn
+        dumped: Any = transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        types, formats = transformer.types or (), transformer.formats
+        if name := self._name_of(text, types):
+            found = pgconn.exec_prepared(name, dumped, formats, Format.BINARY)
+        else:
+            found = pgconn.exec_params(text, dumped, types, formats, Format.BINARY)
+        return _Result(self._checked(found), transformer)
+
+    def _name_of(self, text: bytes, types: tuple[int, ...]) -> bytes:
+        """The name of the prepared statement; empty while the statement is too rare for one."""
+        known = self._known.pop((text, types), 0)
+        if isinstance(known, int):
+            known += 1
+        if known == _PREPARED_AFTER:
+            known = b"stepwell_%d" % next(self._names)
+            self._checked(self.raw.pgconn.prepare(known, text, types))
+        self._known[text, types] = known
+        if len(self._known) > _MAX_KNOWN:
+            oldest = self._known.pop(next(iter(self._known)))
+            if isinstance(oldest, bytes):
+                self._checked(self.raw.pgconn.exec_(b"DEALLOCATE " + oldest))
+        return b"" if isinstance(known, int) else known
+
+    def _checked(self, result: PGresult) -> PGresult:
+        """The result, unless it is an error, which is raised."""
+        if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+            return result
+        if self.raw.pgconn.status != ConnStatus.OK and not result.error_field(DiagnosticField.SQLSTATE):
+            raise psycopg.OperationalError(result.get_error_message())
+        raise errors.error_from_result(result, self.raw.info.encoding)
 
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
         self._begin_now()
         if len(statements) < 3:
             return [self.execute(sql, parameters) for sql, parameters in statements]
-        with self.raw.pipeline():
-            found = [self.execute(sql, parameters) for sql, parameters in statements[:-1]]
+        self._piping = True
+        try:
+            with self.raw.pipeline():
+                found = [self.execute(sql, parameters) for sql, parameters in statements[:-1]]
+        finally:
+            self._piping = False
         return [*found, self.execute(*statements[-1])]
 
     def change_all(self, statements: Sequence[Change], /) -> None:
@@ -228,7 +325,7 @@ class PostgresConnection:
             self._begin = None  # nothing was sent yet
             return
         self._begin_now()
-        self.raw.execute(sql.encode())
+        self._checked(self.raw.pgconn.exec_(sql.encode()))
 
     def close(self) -> None:
         self.raw.close()
@@ -243,13 +340,12 @@ class PostgresConnection:
         cursor = psycopg.ClientCursor(self.raw, row_factory=_rows)  # several statements in one message can't have parameters
         cursor.execute(f"{begin}; {_NUMBER}; {sql}", parameters)
         cursor.nextset()
-        self._note_number(cursor)
+        self._note_number(cursor.pgresult.get_value(0, 0) if cursor.pgresult else None)
         cursor.nextset()
         return cursor
 
-    def _note_number(self, cursor: psycopg.Cursor[Any]) -> None:
-        row = cursor.fetchone()
-        self.transaction = int(row[0]) if row else 0
+    def _note_number(self, text: bytes | None) -> None:
+        self.transaction = int(text or 0)
 
     def _cursor(self) -> psycopg.Cursor[Any]:
         return self.raw.cursor(binary=True, row_factory=_rows)

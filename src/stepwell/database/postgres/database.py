@@ -220,7 +220,7 @@ class PostgresDatabase(SqlDatabase):
                 self._several.add(kind)
         connection.control(_BEGIN_READING)
         result = work(connection)
-        connection.control("ROLLBACK")
+        connection.control("COMMIT")
         return result
 
     def _reader(self) -> PostgresConnection:

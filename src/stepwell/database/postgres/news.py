@@ -101,8 +101,6 @@ class News:
 
     def _listen_on(self, connection: PostgresConnection) -> bool:
         """Listen until closed (returns True) or until the connection is lost (raises)."""
-        # psycopg reads notifications that arrive during a statement, and would drop them without a handler.
-        connection.raw.add_notify_handler(lambda heard: self._pass_on(heard.pid, heard.payload))
         connection.control("LISTEN stepwell")
         self._tell("all", "")
         while True:
@@ -119,6 +117,7 @@ class News:
         self._asked(connection)
         if not self._leads and self._candidate():
             self._lead(leads=bool(connection.execute("SELECT pg_try_advisory_lock(?)", (_LEADER,)).fetchone()[0]))
+        self._hear(connection)  # libpq keeps the notifications that arrive during a statement
         self._tell("work", "")
 
     def _hear(self, connection: PostgresConnection) -> None:

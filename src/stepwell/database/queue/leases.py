@@ -230,7 +230,7 @@ def _take(connection: Connection, thread_id: str, run_id: str, worker: str) -> L
 
 def hold(connection: Connection, owner: str | None, thread_id: str, holder: str, now: float, worker: str = "") -> Lease:
     """Lease a thread for something other than a run."""
-    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner, by_id=True))
     row = connection.execute(f"SELECT lease_run FROM threads WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
     if row is None:
         raise NotFoundError("thread", thread_id)

@@ -106,6 +106,8 @@ class RunQueue:
         self._changed = asyncio.Event()
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._open: dict[str, None] = {}
+        """Runs that were admitted here and of whose end nothing was heard since: whoever waits for one need not look first."""
         self._readers: dict[str, Callable[[], None]] = {}
         self._unread: set[str] = set()
         self._turn = ""
@@ -144,7 +146,17 @@ class RunQueue:
                 request_keys.remember(connection, key, [each.run.run_id for each in admitted], now)
             return admitted, stopped, events
 
-        admitted, stopped, events = await self._database.write(work)
+        expected, made = [wanted.run.run_id for wanted in admissions], set[str]()
+        self._open.update(
+            dict.fromkeys(expected)
+        )  # before the commit: from then on, another process may say that one has ended
+        try:
+            admitted, stopped, events = await self._database.write(work)
+            made = {one.run.run_id for one in admitted}
+        finally:
+            for run_id in expected:
+                if run_id not in made:
+                    self._open.pop(run_id, None)
         self._tell_stopped(stopped, events)
         for one in admitted:
             if one.steered:
@@ -430,17 +442,21 @@ class RunQueue:
             return "timeout"
         return "gone" if status is None else "finished"
 
-    async def ended(self, run_id: str, read: Callable[[], Awaitable[Run]]) -> Run:
-        """Wait until a run has ended, and return it as it is read then."""
-        return await self._look_until(run_id, read, lambda run: run.finished)
+    async def ended(self, run_id: str, read: Callable[[], Awaitable[T]], is_over: Callable[[T], bool]) -> T:
+        """Wait until a run has ended, and return what is read then."""
+        return await self._look_until(run_id, read, is_over)
 
     async def _look_until(
         self, run_id: str, look: Callable[[], Awaitable[T]], is_over: Callable[[T], bool], timeout_s: float | None = None
     ) -> T:
-        """Look now, and whenever the run may have ended, until it is over."""
+        """Look now, unless the run is certainly open, and whenever it may have ended, until it is over."""
         ended = asyncio.Event()
         self._waiting.setdefault(run_id, set()).add(ended)
         try:
+            if run_id in self._open:
+                async with asyncio.timeout(timeout_s):
+                    await ended.wait()
+                ended.clear()
             while not is_over(found := await look()):
                 async with asyncio.timeout(timeout_s):
                     await ended.wait()
@@ -459,9 +475,10 @@ class RunQueue:
 
     def hear_of_end(self, run_id: str | None) -> None:
         """A run has ended; `None` means that any run may have ended."""
+        if run_id is None:
+            self._open.clear()
         for known in [run_id] if run_id else list(self._waiting):
-            for ended in self._waiting.get(known, ()):
-                ended.set()
+            self._wake_waiting(known)
 
     def hear_of_message(self, run_id: str | None) -> None:
         """A message waits for a run; `None` means that one may wait for any run."""
@@ -563,6 +580,10 @@ class RunQueue:
 
     def _tell_ended(self, thread_id: str, run_id: str, events: Sequence[RunEvent]) -> None:
         self._events.announce(thread_id, run_id, events=events)
+        self._wake_waiting(run_id)
+
+    def _wake_waiting(self, run_id: str) -> None:
+        self._open.pop(run_id, None)
         for ended in self._waiting.get(run_id, ()):
             ended.set()
 
@@ -582,7 +603,8 @@ def _find_made(connection: Connection, run_id: str) -> Run:
 
 def _is_open(connection: Connection, owner: str | None, run_id: str) -> bool:
     where = all_of(
-        Clause("run_id = ? AND status IN ('pending', 'running')", (run_id,)), owned_by(connection.dialect, owner, "runs")
+        Clause("run_id = ? AND status IN ('pending', 'running')", (run_id,)),
+        owned_by(connection.dialect, owner, "runs", by_id=True),
     )
     return connection.execute(f"SELECT 1 FROM runs WHERE {where.sql}", where.bound).fetchone() is not None  # noqa: S608 - clauses of ours
 

@@ -16,7 +16,7 @@ from stepwell.database.rows import run_from_row
 from stepwell.database.tables import Kept
 from stepwell.database.types import Run, RunStatus
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.sql import Connection
+from stepwell.sql import Connection, Row
 
 _EVENTS = Kept("events", size="length(data)")
 # `number` is the order of admission, which also orders runs created at the same moment.
@@ -28,6 +28,10 @@ class RunRecords(RecordsPart):
 
     async def get_run(self, owner: str | None, thread_id: str, run_id: str) -> Run:
         return await self._database.read(Separate(lambda connection: _run(connection, owner, thread_id, run_id)))
+
+    async def get_run_and_result(self, owner: str | None, thread_id: str, run_id: str) -> tuple[Run, bytes | None]:
+        """The run, and its final values as JSON if it has ended and they are stored."""
+        return await self._database.read(lambda connection: _run_and_result(connection, owner, thread_id, run_id))
 
     async def runs_named(self, owner: str | None, run_ids: Iterable[str]) -> list[Run]:
         """Those of these runs that there still are, on whatever thread; the newest first."""
@@ -94,32 +98,43 @@ class RunRecords(RecordsPart):
         return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
 
 
-_RESULT = """
-SELECT r.thread_id, r.result, r.result_document, e.data, e.document FROM runs AS r LEFT JOIN events AS e
-  ON r.result IS NULL AND r.result_document IS NULL AND e.thread_id = r.thread_id
-    AND e.seq = (SELECT MAX(v.seq) FROM events AS v WHERE v.run_id = r.run_id AND v.event = 'values')
-WHERE r.run_id = ?
-"""
+_RUNS = "SELECT * FROM runs WHERE "
+# The result is stored with the run. Otherwise it is what the last of the run's events with values says.
+_RUNS_AND_VALUES = """
+SELECT runs.*, e.data, e.document FROM runs LEFT JOIN events AS e
+  ON runs.result IS NULL AND runs.result_document IS NULL AND runs.error IS NULL AND runs.status NOT IN ('pending', 'running')
+    AND e.thread_id = runs.thread_id
+    AND e.seq = (SELECT MAX(v.seq) FROM events AS v WHERE v.run_id = runs.run_id AND v.event = 'values')
+WHERE """
 
 
 def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
+    return run_from_row(_row(connection, _RUNS, owner, thread_id, run_id))
+
+
+def _row(connection: Connection, select: str, owner: str | None, thread_id: str, run_id: str) -> Row:
     # A thread that is being erased counts as deleted, even while some of its runs remain.
     there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
-    mine = owned_by(connection.dialect, owner, "runs")
-    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), mine, there)
-    row = connection.execute(f"SELECT * FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
+    mine = owned_by(connection.dialect, owner, "runs", by_id=True)
+    of_thread = Clause("runs.thread_id || '' = ?", (thread_id,))  # the run is found by its own id
+    where = all_of(Clause("runs.run_id = ?", (run_id,)), of_thread, mine, there)
+    row: Row | None = connection.execute(select + where.sql, where.bound).fetchone()
     if row is None:
         raise NotFoundError("run", run_id, "List the thread's runs to see which there are.")
-    return run_from_row(row)
+    return row
 
 
-def read_result(connection: Connection, run_id: str) -> bytes | None:
-    """A run's result as JSON: the one stored with the run, or otherwise the last values among its events."""
-    found = connection.execute(_RESULT, (run_id,)).fetchone()
-    if found is None or found["result"] is not None:
-        return found and bytes(found["result"])
-    if found["result_document"] is not None:
-        return read_text(connection, found["thread_id"], found["result_document"])
-    if found["document"] is None:
-        return None if found["data"] is None else bytes(found["data"])
-    return DocumentReader(found["thread_id"]).event_text(connection, found["document"], found["data"])
+def _run_and_result(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> tuple[Run, bytes | None]:
+    row = _row(connection, _RUNS_AND_VALUES, owner, thread_id, run_id)
+    run = run_from_row(row)
+    return run, _read_result(connection, row) if run.finished and not run.error else None
+
+
+def _read_result(connection: Connection, row: Row) -> bytes | None:
+    if row["result"] is not None:
+        return bytes(row["result"])
+    if row["result_document"] is not None:
+        return read_text(connection, row["thread_id"], row["result_document"])
+    if row["document"] is None:
+        return None if row["data"] is None else bytes(row["data"])
+    return DocumentReader(row["thread_id"]).event_text(connection, row["document"], row["data"])

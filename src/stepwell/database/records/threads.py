@@ -273,7 +273,7 @@ def threads_of_assistant(connection: Connection, owner: str | None, assistant_id
 
 
 def _row(connection: Connection, owner: str | None, thread_id: str) -> Row | None:
-    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner))
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(connection.dialect, owner, by_id=True))
     row: Row | None = connection.execute(
         f"SELECT * FROM threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
         where.bound,

@@ -75,7 +75,8 @@ class AppendingCases(EventLogCase):
             )
             await runs.end(claim, outcome)
             assert (await persistence.records.get_thread(OWNER, thread_id)).values == state
-            assert orjson.loads(await persistence.run_result(claim.run.run_id) or b"") == state
+            _, result = await persistence.records.get_run_and_result(OWNER, thread_id, claim.run.run_id)
+            assert orjson.loads(result or b"") == state
             claim, state = await runs.begin(thread_id), large_state(count)
         written = (await log.documents(thread_id)).write(VALUES, state)
         assert isinstance(written, Document)
