@@ -80,6 +80,8 @@ Stops = Sequence[tuple[str, CancelAction]]
 _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
 _UNREAD_S = 60.0
+_UNHEARD_S = 1.0
+"""How long one who waits for a run trusts that its end would have been heard."""
 _CANCELLED_AT_ONCE = 50
 """How many runs one transaction cancels. If there were thousands, other work would wait for it, and on Postgres workers that claim runs
 would abort it each time."""
@@ -147,9 +149,8 @@ class RunQueue:
             return admitted, stopped, events
 
         expected, made = [wanted.run.run_id for wanted in admissions], set[str]()
-        self._open.update(
-            dict.fromkeys(expected)
-        )  # before the commit: from then on, another process may say that one has ended
+        # Before the commit, because another process may say right after it that one of them has ended.
+        self._open.update(dict.fromkeys(expected))
         try:
             admitted, stopped, events = await self._database.write(work)
             made = {one.run.run_id for one in admitted}
@@ -449,13 +450,14 @@ class RunQueue:
     async def _look_until(
         self, run_id: str, look: Callable[[], Awaitable[T]], is_over: Callable[[T], bool], timeout_s: float | None = None
     ) -> T:
-        """Look now, unless the run is certainly open, and whenever it may have ended, until it is over."""
+        """Look now, or soon if nothing was heard of the run's end yet, and whenever it may have ended, until it is over."""
         ended = asyncio.Event()
         self._waiting.setdefault(run_id, set()).add(ended)
         try:
-            if run_id in self._open:
-                async with asyncio.timeout(timeout_s):
-                    await ended.wait()
+            if timeout_s is None and run_id in self._open:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_UNHEARD_S):
+                        await ended.wait()
                 ended.clear()
             while not is_over(found := await look()):
                 async with asyncio.timeout(timeout_s):
