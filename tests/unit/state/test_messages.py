@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
-from stepwell.state.messages import reduce_messages
+from stepwell.state.messages import MessageReducer, reduce_messages
 
 # Messages are slow to make; this many cases of each law take minutes already.
 LONG = settings(max_examples=min(settings().max_examples, 2_000))
@@ -150,3 +150,64 @@ def test_chunks_of_a_stream_become_messages():
 def test_removing_an_unknown_message_does_nothing():
     state = reduce_messages([], [HumanMessage("hi", id="1")])
     assert reduce_messages(state, [RemoveMessage(id="gone")]) == state
+
+
+def conversation(turns: int) -> list[Any]:
+    pairs = ((asking(f"call-{n}", id=f"a{n}"), ToolMessage("x", tool_call_id=f"call-{n}", id=f"t{n}")) for n in range(turns))
+    return [message for pair in pairs for message in pair]
+
+
+OLD = st.one_of(
+    st.builds(lambda n: HumanMessage("again", id=f"a{n}"), st.integers(0, 130)),
+    st.builds(lambda n: RemoveMessage(id=f"t{n}"), st.integers(0, 130)),
+    st.builds(lambda n: ToolMessage("late", tool_call_id=f"call-{n}", id=f"late{n}"), st.integers(0, 130)),
+)
+
+
+@pytest.mark.prove
+@LONG
+@given(st.integers(0, 130), st.lists(st.lists(st.one_of(written(), OLD), max_size=3), max_size=6), st.data())
+def test_a_reducer_that_remembers_gives_what_a_whole_scan_gives(turns, steps, data):
+    remembering = MessageReducer()
+    ours = theirs = remembering([], conversation(turns))
+    for step in steps:
+        if data.draw(st.booleans()):
+            remembering(ours, deepcopy(step))  # a task that looks ahead; the thread goes on from before
+        if ours and data.draw(st.booleans()):
+            ours[data.draw(st.integers(0, len(ours) - 1))] = HumanMessage(
+                "edited", id="edited"
+            )  # a node edits the list it was given
+            theirs = list(ours)
+        ours, theirs = remembering(ours, deepcopy(step)), reduce_messages(theirs, deepcopy(step))
+        assert ours == theirs
+        assert type(ours) is list
+
+
+def test_a_reducer_that_remembers_knows_an_id_given_after_its_step():
+    remembering = MessageReducer()
+    late = HumanMessage("late")
+    messages = remembering(conversation(100), [late])
+    for _ in range(3):
+        messages = remembering(messages, [HumanMessage("more") for _ in range(80)])
+    late.id = "late"
+    assert remembering(messages, [HumanMessage("new", id="late")]) == reduce_messages(
+        messages, [HumanMessage("new", id="late")]
+    )
+
+
+def test_a_step_of_a_long_thread_reads_only_the_newest_ids():
+    read: list[str] = []
+
+    class Counted(HumanMessage):
+        def __getattribute__(self, name: str) -> Any:
+            if name == "id":
+                read.append(name)
+            return super().__getattribute__(name)
+
+    remembering = MessageReducer()
+    messages = remembering([], [Counted("hi", id=f"old{number}") for number in range(1_000)])
+    remembering(messages, [])
+    read.clear()
+    for number in range(40):
+        messages = remembering(messages, [HumanMessage("hi", id=f"new{number}")])
+    assert len(read) <= 40 * 8
