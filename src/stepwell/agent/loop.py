@@ -1,6 +1,6 @@
 """Builds LangChain's loop, without the work that is the same for every agent.
 
-`create_agent` runs as LangChain wrote it, in a copy for which four of the names it uses mean something cheaper:
+`create_agent` runs as LangChain wrote it, in a copy for which five of the names it uses mean something cheaper:
 
 | name | LangChain's | here |
 |---|---|---|
@@ -9,6 +9,7 @@
 | `StateGraph` | resolves the types of each schema | once per schema |
 | | disassembles the functions of nodes to find subgraphs | skips the model's and the tools', which have none |
 | `ToolNode` | resolves the types of each tool to find injected arguments | once per function and schema of arguments |
+| `_patch_invalid_tool_calls` | looks at every message before each model call, in Python | the same, if one of them has a malformed call |
 
 The wrapper for LangSmith costs more than most of our hooks do, even with tracing off, and would run in every step.
 A caller's hooks keep their spans, and so do the model and the tools. LangChain itself stays unchanged, for other agents too.
@@ -20,7 +21,7 @@ only takes longer (tests/unit/agent/test_loop.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from inspect import isfunction
 from types import CellType, FunctionType, MethodType
@@ -39,6 +40,7 @@ from pydantic import BaseModel
 
 _KNOWN: dict[tuple[Any, str], tuple[str, ...]] = {
     (factory, "_resolve_schemas"): ("schemas",),
+    (factory, "_patch_invalid_tool_calls"): ("messages",),
     (graph_parts, "_get_channels"): ("schema",),
     (StateGraph, "_add_schema"): ("self", "schema", "allow_managed"),
     (tool_node, "_get_all_injected_args"): ("tool",),
@@ -71,7 +73,7 @@ def parameters_of(owner: Any, name: str) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount] if code else ()
 
 
-def _with_names(function: Any, **names: Any) -> Any:
+def with_names(function: Any, **names: Any) -> Any:
     """A copy of a function for which some global names mean something else."""
     names = {**function.__globals__, **names}
     copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
@@ -85,12 +87,13 @@ def _cheap_create_agent() -> Callable[..., Any]:
     resolve_once = lru_cache(maxsize=64)(lambda schemas: resolve(list(schemas)))
     return cast(
         "Callable[..., Any]",
-        _with_names(
+        with_names(
             create_agent,
             traceable=_trace_callers,
             _resolve_schemas=lambda schemas: resolve_once(tuple(schemas)),
             StateGraph=_Graph,
             ToolNode=_build_tool_node,
+            _patch_invalid_tool_calls=_answer_malformed_calls,
         ),
     )
 
@@ -101,6 +104,14 @@ def _trace_callers(**options: Any) -> Callable[[Callable[..., Any]], Callable[..
         return hook if is_ours else cast("Callable[..., Any]", traceable(**options)(hook))
 
     return decorate
+
+
+def _answer_malformed_calls(messages: Sequence[Any]) -> list[Any]:
+    try:
+        malformed = [message for message in messages if message.__dict__.get("invalid_tool_calls")]
+    except AttributeError:  # a message in another form
+        return factory._patch_invalid_tool_calls(messages)
+    return factory._patch_invalid_tool_calls(messages) if malformed else list(messages)
 
 
 class _Graph(StateGraph[Any, Any, Any, Any]):
@@ -127,7 +138,7 @@ class _Graph(StateGraph[Any, Any, Any, Any]):
 @cache
 def _schema_adder() -> Callable[..., None]:
     channels_once = lru_cache(maxsize=256)(graph_parts._get_channels)
-    return cast("Callable[..., None]", _with_names(StateGraph._add_schema, _get_channels=channels_once))
+    return cast("Callable[..., None]", with_names(StateGraph._add_schema, _get_channels=channels_once))
 
 
 def _holds_no_graph(runnable: Any) -> bool:
@@ -157,7 +168,7 @@ def _build_tool_node(*args: Any, **options: Any) -> ToolNode:
 
 @cache
 def _tool_node_starter() -> Callable[..., None]:
-    return cast("Callable[..., None]", _with_names(ToolNode.__init__, _get_all_injected_args=_find_injected_args))
+    return cast("Callable[..., None]", with_names(ToolNode.__init__, _get_all_injected_args=_find_injected_args))
 
 
 def _find_injected_args(tool: Any) -> Any:

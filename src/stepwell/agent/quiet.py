@@ -8,6 +8,7 @@ copy of the whole conversation in the form that traces want. Without a handler n
 | a node and its writers | a run of its own, a context; async: a task | the context only |
 | the model | two runs around `_generate`; async: three tasks | LangChain's function that knows cache, rate limit and streaming |
 | a tool | its type hints resolved three times, a run; async: a task | arguments validated, function called |
+| a model's messages | each converted, validated and formatted for traces | passed on, if all are text (with callbacks too) |
 | a step's only tool call | a thread; async: a task | where its node runs (with callbacks too) |
 
 A handler on the run, the model or the tool, LangSmith, `set_debug` and `get_usage_metadata_callback` all take the ordinary way.
@@ -22,8 +23,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextvars import Context, ContextVar, copy_context
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from inspect import isfunction
+from operator import attrgetter
 from types import CellType
 from typing import Any, cast
 
@@ -49,7 +51,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.pregel._read import PregelNode
 from langgraph.pregel._write import ChannelWrite
 
-from stepwell.agent.loop import parameters_of
+from stepwell.agent.loop import parameters_of, with_names
 
 _KNOWN: dict[tuple[Any, str], tuple[str, ...]] = {
     (RunnableSeq, "invoke"): ("self", "input", "config"),
@@ -73,11 +75,17 @@ _KNOWN: dict[tuple[Any, str], tuple[str, ...]] = {
     (tool_parts, "_get_runnable_config_param"): ("func",),
     (BaseChatModel, "_generate_with_cache"): ("self", "messages", "stop", "run_manager"),
     (BaseChatModel, "_agenerate_with_cache"): ("self", "messages", "stop", "run_manager"),
+    (BaseChatModel, "generate"): ("self", "messages", "stop", "callbacks"),
+    (BaseChatModel, "agenerate"): ("self", "messages", "stop", "callbacks"),
     (model_parts, "_normalize_messages"): ("messages",),
+    (model_parts, "_format_for_tracing"): ("messages",),
 }
 """The private functions that this module calls or replaces, with their parameters."""
 
 _STARTS_AGENTS = "task"
+_TOLD = ("callbacks", "tags", "metadata", "run_name", "run_id")
+_TEXT = frozenset({str})
+_content_of = attrgetter("content")  # in C: every step reads the whole conversation
 _runs_here: ContextVar[bool] = ContextVar("stepwell_tool_runs_here", default=False)
 
 
@@ -214,32 +222,48 @@ class _QuietModel:
         self._bound = bound
 
     def invoke(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        model, prepared = self._prepare(messages)
+        model, prepared, told = self._prepare(messages)
         if prepared is None:
             return cast("AIMessage", self._bound.invoke(messages))
+        if told is not None:
+            heard = _generate_from_text("generate")(model, [prepared], **told, **self._bound.kwargs)
+            return cast("AIMessage", heard.generations[0][0].message)
         listener = CallbackManagerForLLMRun(run_id=uuid7(), handlers=[], inheritable_handlers=[])
         result = model._generate_with_cache(prepared, run_manager=listener, **self._bound.kwargs)
         return cast("AIMessage", result.generations[0].message)
 
     async def ainvoke(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        model, prepared = self._prepare(messages)
+        model, prepared, told = self._prepare(messages)
         if prepared is None:
             return cast("AIMessage", await self._bound.ainvoke(messages))
+        if told is not None:
+            heard = await _generate_from_text("agenerate")(model, [prepared], **told, **self._bound.kwargs)
+            return cast("AIMessage", heard.generations[0][0].message)
         await asyncio.sleep(0)  # else a run whose model and tools never wait would keep the event loop to itself
         listener = AsyncCallbackManagerForLLMRun(run_id=uuid7(), handlers=[], inheritable_handlers=[])
         result = await model._agenerate_with_cache(prepared, run_manager=listener, **self._bound.kwargs)
         return cast("AIMessage", result.generations[0].message)
 
-    def _prepare(self, messages: Sequence[BaseMessage]) -> tuple[BaseChatModel, list[BaseMessage] | None]:
-        """The model, and what it is sent; None if the ordinary way has to be taken."""
+    def _prepare(
+        self, messages: Sequence[BaseMessage]
+    ) -> tuple[BaseChatModel, list[BaseMessage] | None, dict[str, Any] | None]:
+        """The model; what it is sent, or None if the ordinary way has to be taken; and what callbacks are told, if any listens."""
         model = cast("BaseChatModel", self._bound.bound)
-        if _listens(var_child_runnable_config.get() or {}, model):
-            return model, None
         try:
-            is_text = all(type(message.content) is str for message in messages)
+            is_text = _TEXT.issuperset(map(type, map(_content_of, messages)))
         except AttributeError:  # a message in another form, which LangChain converts
-            return model, None
-        return model, list(messages) if is_text else cast("Any", model_parts)._normalize_messages(messages)
+            return model, None, None
+        if not _listens(var_child_runnable_config.get() or {}, model):
+            return model, list(messages) if is_text else cast("Any", model_parts)._normalize_messages(messages), None
+        config = ensure_config()
+        return model, list(messages) if is_text else None, {name: config.get(name) for name in _TOLD}
+
+
+@cache
+def _generate_from_text(name: str) -> Callable[..., Any]:
+    """LangChain's function that calls a model and its callbacks, without its conversions, which leave text as it is."""
+    generate = getattr(BaseChatModel, name)
+    return cast("Callable[..., Any]", with_names(generate, _format_for_tracing=list, _normalize_messages=list))
 
 
 class _QuietCalls:

@@ -10,7 +10,7 @@ Rule for reducers: they are deterministic, and give the same result however writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from typing import Any, Self
 
 from langgraph.channels.base import BaseChannel
@@ -85,6 +85,12 @@ def left_to_ancestors(checkpoint: Mapping[str, Any], metadata: Mapping[str, Any]
     """
     counted = metadata.get(_COUNTERS) or {}
     return {name for name in counted if name in checkpoint["channel_versions"] and name not in checkpoint["channel_values"]}
+
+
+def steps_since_snapshot(metadata: Mapping[str, Any], names: Collection[str]) -> dict[str, int] | None:
+    """How many checkpoints back LangGraph last stored each of these channels, by its count; `None` if it did not count one of them."""
+    counted = metadata.get(_COUNTERS) or {}
+    return {name: counted[name][1] for name in names} if all(name in counted for name in names) else None
 
 
 def rebuild(channel: BaseChannel[Any, Any, Any], seed: Sequence[Any], writes: Sequence[Any]) -> Any:

@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import ToolNode
 
 from stepwell import create_deep_agent
-from stepwell.agent import quiet
+from stepwell.agent import loop, quiet
 from stepwell.agent.quiet import quieten
 from stepwell.testing import ScriptedModel, call, calls, raw, say
 
@@ -276,3 +276,51 @@ def test_nested_subagents_use_no_more_stack_than_on_the_ordinary_way(ordinary):
     shorter, longer = depths(create_deep_agent), depths(ordinary)
     assert len(shorter) == len(longer) == 8
     assert all(ours <= theirs for ours, theirs in zip(shorter, longer, strict=True))
+
+
+BLOCKS = [
+    {"type": "text", "text": "look"},
+    {"type": "file", "base64": "QQ==", "mime_type": "text/plain"},
+    {"type": "image", "source_type": "url", "url": "https://a.example/b.png"},
+]
+
+
+@pytest.mark.parametrize("content", ["look", BLOCKS], ids=["text", "blocks"])
+@pytest.mark.parametrize("colour", COLOURS)
+def test_a_model_and_its_listener_get_the_same_messages_on_every_way(ordinary, colour, content):
+    class Hearing(BaseCallbackHandler):
+        def on_chat_model_start(self, serialized, messages, *, run_id, tags=None, metadata=None, **kwargs):
+            told.append(([shapes(batch) for batch in messages], tags, metadata["mine"], sorted(kwargs)))
+
+        def on_llm_end(self, response, *, run_id, **kwargs):
+            told.append(response.generations[0][0].text)
+
+    def hear(build):
+        scripted, config = model(), {"callbacks": [Hearing()], "tags": ["one"], "metadata": {"mine": 1}}
+        asked = {"messages": [{"role": "user", "content": content}]}
+        agent = build(scripted, [length, failing])
+        _ = agent.invoke(asked, config) if colour == "sync" else asyncio.run(agent.ainvoke(asked, config))
+        return [shapes(asked.messages) for asked in scripted.asked]
+
+    heard = []
+    for build in (create_deep_agent, ordinary):
+        told = []
+        heard.append((hear(build), told))
+    assert heard[0] == heard[1]
+    assert len(heard[0][1]) == 2 * len(heard[0][0]) > 2
+
+
+MALFORMED = {"name": "length", "args": "{", "id": "bad", "error": None, "type": "invalid_tool_call"}
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_a_malformed_call_in_a_thread_gets_its_result_as_from_langchain(monkeypatch, colour):
+    asked = {"messages": [("user", "go"), AIMessage("", id="a", invalid_tool_calls=[MALFORMED]), ("user", "and?")]}
+    threads = []
+    for known in (True, False):
+        monkeypatch.setattr(loop, "is_known", lambda known=known: known)
+        agent = create_deep_agent(ScriptedModel([say("Done.")]))
+        done = agent.invoke(asked) if colour == "sync" else asyncio.run(agent.ainvoke(asked))
+        threads.append(shapes(done["messages"]))
+    assert threads[0] == threads[1]
+    assert "bad" in [message.tool_call_id for message in done["messages"] if message.type == "tool"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import weakref
 from copy import deepcopy
 from typing import Any
 
@@ -9,9 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
-from stepwell.state.messages import reduce_messages
+from stepwell import create_deep_agent
+from stepwell.state.channels import snapshot
+from stepwell.state.messages import MessageReducer, reduce_messages
+from stepwell.testing import ScriptedModel, say
 
 # Messages are slow to make; this many cases of each law take minutes already.
 LONG = settings(max_examples=min(settings().max_examples, 2_000))
@@ -150,3 +157,96 @@ def test_chunks_of_a_stream_become_messages():
 def test_removing_an_unknown_message_does_nothing():
     state = reduce_messages([], [HumanMessage("hi", id="1")])
     assert reduce_messages(state, [RemoveMessage(id="gone")]) == state
+
+
+def conversation(turns: int) -> list[Any]:
+    pairs = ((asking(f"call-{n}", id=f"a{n}"), ToolMessage("x", tool_call_id=f"call-{n}", id=f"t{n}")) for n in range(turns))
+    return [message for pair in pairs for message in pair]
+
+
+OLD = st.one_of(
+    st.builds(lambda n: HumanMessage("again", id=f"a{n}"), st.integers(0, 130)),
+    st.builds(lambda n: RemoveMessage(id=f"t{n}"), st.integers(0, 130)),
+    st.builds(lambda n: ToolMessage("late", tool_call_id=f"call-{n}", id=f"late{n}"), st.integers(0, 130)),
+)
+
+
+@pytest.mark.prove
+@LONG
+@given(st.integers(0, 130), st.lists(st.lists(st.one_of(written(), OLD), max_size=3), max_size=6), st.data())
+def test_a_reducer_that_remembers_gives_what_a_whole_scan_gives(turns, steps, data):
+    remembering = MessageReducer()
+    ours = theirs = remembering([], conversation(turns))
+    for step in steps:
+        if data.draw(st.booleans()):
+            remembering(ours, deepcopy(step))  # a task that looks ahead; the thread goes on from before
+        if ours and data.draw(st.booleans()):
+            ours[data.draw(st.integers(0, len(ours) - 1))] = HumanMessage(
+                "edited", id="edited"
+            )  # a node edits the list it was given
+            theirs = list(ours)
+        ours, theirs = remembering(ours, deepcopy(step)), reduce_messages(theirs, deepcopy(step))
+        assert ours == theirs
+        assert type(ours) is list
+
+
+def test_a_reducer_that_remembers_knows_an_id_given_after_its_step():
+    remembering = MessageReducer()
+    late = HumanMessage("late")
+    messages = remembering(conversation(100), [late])
+    for _ in range(3):
+        messages = remembering(messages, [HumanMessage("more") for _ in range(80)])
+    late.id = "late"
+    assert remembering(messages, [HumanMessage("new", id="late")]) == reduce_messages(
+        messages, [HumanMessage("new", id="late")]
+    )
+
+
+def test_a_step_of_a_long_thread_reads_only_the_newest_ids():
+    read: list[str] = []
+
+    class Counted(HumanMessage):
+        def __getattribute__(self, name: str) -> Any:
+            if name == "id":
+                read.append(name)
+            return super().__getattribute__(name)
+
+    remembering = MessageReducer()
+    messages = remembering([], [Counted("hi", id=f"old{number}") for number in range(1_000)])
+    remembering(messages, [])
+    read.clear()
+    for number in range(40):
+        messages = remembering(messages, [HumanMessage("hi", id=f"new{number}")])
+    assert len(read) <= 40 * 8
+
+
+def test_threads_that_share_an_agent_at_the_same_time_do_not_mix_their_messages():
+    """The same ids in each thread, then edits, removals and a fork, in lists long enough for the reducer to remember ids."""
+    agent = create_deep_agent(ScriptedModel.answering(lambda asked: say("Yes.")), checkpointer=InMemorySaver())
+
+    async def talk(thread: str) -> list[tuple[str | None, Any]]:
+        config: Any = {"configurable": {"thread_id": thread}}
+        asked: list[Any] = [HumanMessage(f"{thread} {number}", id=f"q{number}") for number in range(100)]
+        await agent.ainvoke({"messages": asked}, config)
+        await agent.ainvoke({"messages": [HumanMessage(f"{thread} edited", id="q3"), RemoveMessage(id="q4")]}, config)
+        before = await agent.aget_state(config)
+        await agent.ainvoke({"messages": [HumanMessage("lost", id="q5")]}, config)
+        done = await agent.ainvoke({"messages": [HumanMessage(f"{thread} fork", id="q6")]}, before.config)
+        return [(message.id, message.content) for message in done["messages"] if message.type == "human"]
+
+    async def talk_all() -> list[list[tuple[str | None, Any]]]:
+        return await asyncio.gather(*(talk(f"t{number}") for number in range(4)))
+
+    for number, said in enumerate(asyncio.run(talk_all())):
+        texts = {3: f"t{number} edited", 6: f"t{number} fork"}
+        assert said == [(f"q{n}", texts.get(n, f"t{number} {n}")) for n in range(100) if n != 4]
+
+
+def test_an_agent_does_not_keep_the_messages_of_a_thread_that_it_has_loaded():
+    agent = create_deep_agent(ScriptedModel())
+    loaded = agent.channels["messages"].from_checkpoint(snapshot(conversation(100)))
+    loaded.copy().update([HumanMessage("hi", id="hi")])
+    held = weakref.ref(loaded.get()[50])
+    del loaded
+    gc.collect()
+    assert held() is None

@@ -1,9 +1,10 @@
 """What is needed to rebuild an incremental channel: its last stored value, and the writes since.
 
 LangGraph's default reads one ancestor after the other. Here two statements are enough, however long the history is: one walks up the
-parents until every channel has found its value, the other collects the writes in between. The result is a `Lineage`. It can also rebuild
-the channels of every ancestor on the way, so listing ten checkpoints reads their common past only once. Given the graph's channels, it puts
-that past together once too.
+parents until every channel has found its value, the other collects the writes in between. On a long way, the metadata of a checkpoint says
+how far back each value is; then only the ids in between are read. The result is a `Lineage`. It can also rebuild the channels of every
+ancestor on the way, so listing ten checkpoints reads their common past only once. Given the graph's channels, it puts that past together
+once too.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import orjson
 from langgraph.checkpoint.base import DeltaChannelHistory
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from stepwell.database.checkpoints.packing import unpack_metadata
 from stepwell.database.checkpoints.serializer import stored_channels
 from stepwell.sql import Connection
-from stepwell.state.channels import rebuild, shares_values, snapshot
+from stepwell.state.channels import rebuild, shares_values, snapshot, steps_since_snapshot
 
 # `CROSS JOIN` makes the walk the outer loop: one look-up by key per step, whatever the query planner estimates.
 _CHAIN = """
@@ -34,10 +36,14 @@ WITH RECURSIVE chain(depth, checkpoint_id, parent_id) AS (
 _ANCESTORS = (
     _CHAIN
     + """
-SELECT c.checkpoint_id, c.type, c.checkpoint FROM chain CROSS JOIN checkpoints AS c
+SELECT c.checkpoint_id, c.type, c.checkpoint, c.metadata FROM chain CROSS JOIN checkpoints AS c
 WHERE chain.depth > 0
   AND c.thread_id = :thread AND c.checkpoint_ns = :namespace AND c.checkpoint_id = chain.checkpoint_id
 """
+)
+_IDS = f"{_CHAIN} SELECT checkpoint_id FROM chain WHERE depth > 0 ORDER BY depth"  # noqa: S608  fixed text
+_STORED = (
+    "SELECT type, checkpoint FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = :namespace AND checkpoint_id = :id"
 )
 # The oldest checkpoint's writes come first; within a checkpoint, writes are in LangGraph's `writes_sort_key` order.
 _WRITES = (
@@ -131,7 +137,7 @@ def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, An
     """The ancestors up to the one where every channel has found a stored value; all ancestors if there is no such one."""
     missing, walked = set(channels), {where["target"]}
     found: list[_Ancestor] = []
-    for checkpoint_id, type_, checkpoint in _ancestors(connection, where):
+    for checkpoint_id, type_, checkpoint, metadata in _ancestors(connection, where):
         # A checkpoint stored again below its own descendant makes the chain a ring.
         if checkpoint_id in walked:
             break
@@ -140,13 +146,41 @@ def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, An
         # Most ancestors hold none of the missing values and need not be deserialised.
         held = stored_channels((type_, checkpoint))
         if held is None or not missing.isdisjoint(held):
-            stored = serde.loads_typed((type_, checkpoint))["channel_values"]
-            values = {name: stored[name] for name in missing & stored.keys()}
+            values = _stored_values(serde, (type_, checkpoint), missing)
         found.append(_Ancestor(checkpoint_id, values))
         missing -= values.keys()
         if not missing:
             break
+        if len(found) == _FIRST_PORTION:
+            back = steps_since_snapshot(unpack_metadata(metadata), missing)
+            if back and (rest := _jump(connection, serde, {**where, "target": checkpoint_id}, back)):
+                return found + rest
     return found
+
+
+def _jump(
+    connection: Connection, serde: SerializerProtocol, where: dict[str, Any], back: Mapping[str, int]
+) -> list[_Ancestor] | None:
+    """The ancestors of a checkpoint as `_walk` would find them, if each channel is stored as many steps back as `back` says; otherwise
+    `None`. LangGraph's count is wrong where `compact` has deleted checkpoints."""
+    deepest = max(back.values())
+    ids = [found for (found,) in connection.execute(_IDS, {**where, "deepest": deepest})]
+    # A channel that was never stored is counted since the thread's first checkpoint, that one included.
+    if not ids or deepest > len(ids) + 1 or min(back.values()) < 1 or len({where["target"], *ids}) <= len(ids):
+        return None
+    ancestors = [_Ancestor(each, {}) for each in ids]
+    for place in {min(steps, len(ids)) for steps in back.values()}:
+        expected = {name for name, steps in back.items() if min(steps, len(ids)) == place}
+        stored = connection.execute(_STORED, {**where, "id": ids[place - 1]}).fetchone()
+        values = ancestors[place - 1].values = _stored_values(serde, (stored[0], stored[1]), expected)
+        if any(back[name] == place for name in expected - values.keys()):
+            return None
+    return ancestors
+
+
+def _stored_values(serde: SerializerProtocol, checkpoint: tuple[str, bytes], names: set[str]) -> dict[str, Any]:
+    values = serde.loads_typed(checkpoint)["channel_values"]
+    return {name: values[name] for name in names & values.keys()}
 
 
 def _ancestors(connection: Connection, where: dict[str, Any]) -> Iterator[Any]:

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
@@ -73,6 +74,37 @@ class RebuildingCases(SaverCase):
         self.check(calls, saver, at("t", "", "no-such-id"), ["log"])
         self.check(calls, saver, at("no-such-thread"), ["log"])
         assert calls.inherited(saver, at("t"), []) == {}
+
+    @pytest.mark.parametrize("wrong_by", [0, 1, -3, 100])
+    @pytest.mark.parametrize(
+        "stored_at", [{"log": 2}, {"log": 2, "other": 9}, {"log": 0}, {}], ids=["one", "two", "first", "none"]
+    )
+    def test_a_long_way_back_is_rebuilt_as_langgraph_does_even_if_steps_are_miscounted(
+        self, calls: SaverCalls, stored_at: dict[str, int], wrong_by: int
+    ) -> None:
+        saver, config = self.make_saver("t", "r"), at("t")
+        for n in range(40):
+            values = {name: snapshot([n]) for name, place in stored_at.items() if place == n}
+            steps = {name: n - stored_at[name] if n > stored_at.get(name, n) else n + 1 for name in ("log", "other")}
+            counted = {"counters_since_delta_snapshot": {name: (1, count + wrong_by) for name, count in steps.items()}}
+            config = calls.store(saver, config, values, only_versions=("log", "other"), step=n, **counted)
+            calls(saver, "put_writes", config, [("log", [n]), ("other", [n])], "task", "~1")
+        for channels in (["log"], ["other"], ["log", "other"]):
+            self.check(calls, saver, config, channels)
+
+    @pytest.mark.parametrize("compacted_after", [1, 12])
+    def test_a_compacted_thread_that_goes_on_is_rebuilt_as_langgraph_does(
+        self, calls: SaverCalls, compacted_after: int
+    ) -> None:
+        saver = self.make_saver("t", "r")
+        agent = StateGraph(DeepAgentState).add_node("answer", _answer).add_edge(START, "answer").compile(checkpointer=saver)
+        for n in range(30):
+            calls.graph(agent, "invoke", {"messages": [HumanMessage("?", id=f"q{n}")]}, at("t"))
+            if n + 1 == compacted_after:
+                calls(saver, "prune", ["t"])
+        self.check(calls, saver, calls(saver, "get_tuple", at("t")).config, ["messages"])
+        messages = calls.graph(agent, "get_state", at("t")).values["messages"]
+        assert [message.id for message in messages if message.type == "human"] == [f"q{n}" for n in range(30)]
 
     def test_other_branches_and_namespaces_do_not_count(self, calls: SaverCalls) -> None:
         saver = self.make_saver("t", "r")
