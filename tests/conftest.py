@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Shared suites and helpers say what an assertion compared, as test modules do.
 pytest.register_assert_rewrite("tests.contract.suites", "tests.support")
 
+import tests.support.certificates  # noqa: E402, F401 - importing it is all
+
 PROVE = os.environ.get("STEPWELL_PROVE") == "1"
 
 # A developer's shell may have tracing switched on; tests must not send anything anywhere.

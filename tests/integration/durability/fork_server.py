@@ -1,8 +1,8 @@
 """A process that has imported everything once and forks servers that start in a fraction of a second. Started by `processes.py`.
 
-Its arguments are the modules to import. It takes lines of JSON. `{"start": {...}}` forks `stepwell serve` with that port, environment and file for its log, and says `pid <n>`;
-the first screen of the server follows. `{"reap": n}` waits for one and says `gone <n> <status>`. It must not have a second thread:
-a fork would lose it.
+Its arguments are the modules to import. It takes lines of JSON. `{"start": {...}}` forks `stepwell serve` with that port, environment
+and file for its log, and says `pid <n>`; the first screen of the server follows. `{"reap": n}` waits for one and says
+`gone <n> <status>`. It must not have a second thread: a fork would lose it.
 """
 
 from __future__ import annotations

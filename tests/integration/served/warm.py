@@ -22,8 +22,10 @@ import pytest
 
 from stepwell.products import installed_products
 
+ROOT = Path(__file__).parents[3]
 # What the commands import on their way. Nothing of it opens or starts anything: a fork copies only the thread that forks.
 IMPORTED = [
+    "tests.support.certificates",
     "pytest",  # a forked process looks at the main module of the one that tests
     "httpx",
     "uvicorn.lifespan.off",
@@ -77,6 +79,7 @@ def start_warm(
     context.set_forkserver_preload(imported())
     with pytest.MonkeyPatch.context() as patch:  # langgraph reads it when it is imported; `stepwell serve` sets it before
         patch.setenv("LANGGRAPH_STRICT_MSGPACK", "true")
+        patch.chdir(ROOT)  # where `tests` is found
         forkserver.ensure_running()
     process = context.Process(target=_command, args=(list(arguments), folder, dict(environment), given, out, err))
     process.start()
