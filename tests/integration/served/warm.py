@@ -27,21 +27,28 @@ ROOT = Path(__file__).parents[3]
 IMPORTED = [
     "tests.support.certificates",
     "pytest",  # a forked process looks at the main module of the one that tests
+    "anyio._backends._asyncio",
     "httpx",
+    "httpcore",
+    "langchain_openai",
     "uvicorn.lifespan.off",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
+    "stepwell.cli.acp.command",
     "stepwell.cli.compose",
+    "stepwell.cli.chat.command",
     "stepwell.cli.chat.on_server",
+    "stepwell.cli.models",
     "stepwell.cli.operator.db",
-    "stepwell.cli.operator.doctor",
+    "stepwell.cli.operator.doctor.command",
     "stepwell.cli.operator.move",
     "stepwell.cli.serve",
     "stepwell.database.postgres.persistence",
     "stepwell.server.listening",
     "stepwell.agent",
     "stepwell.middleware.robust_calls",
-    "stepwell.testing.scripted",
+    "stepwell.research.commands.command",
+    "stepwell.testing.scripted.model",
 ]
 
 
