@@ -41,7 +41,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a busy machine is not a defect. No example database: a run must not depend on an earlier one.
-settings.register_profile("short", max_examples=100, deadline=None, database=None, derandomize=True)
+settings.register_profile("short", max_examples=50, deadline=None, database=None, derandomize=True)
 settings.register_profile(
     "prove", max_examples=10_000, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
