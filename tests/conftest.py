@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Shared suites and helpers say what an assertion compared, as test modules do.
 pytest.register_assert_rewrite("tests.contract.suites", "tests.support")
 
+import tests.support.certificates  # noqa: E402, F401 - importing it is all
+
 PROVE = os.environ.get("STEPWELL_PROVE") == "1"
 
 # A developer's shell may have tracing switched on; tests must not send anything anywhere.
@@ -39,7 +41,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a busy machine is not a defect. No example database: a run must not depend on an earlier one.
-settings.register_profile("short", max_examples=100, deadline=None, database=None, derandomize=True)
+settings.register_profile("short", max_examples=50, deadline=None, database=None, derandomize=True)
 settings.register_profile(
     "prove", max_examples=10_000, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
@@ -80,11 +82,13 @@ def mint_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MintProce
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests are made, none is thrown away: looking for garbage all the while takes a seventh of the time."""
+    """Thousands of tests are made, none is thrown away: looking for garbage all the while takes a seventh of the time. Nor is it looked for
+    among them later: a million objects take more than a second each time that a test collects."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from acp import spawn_agent_process
+from acp import connect_to_agent
 from acp.schema import (
     AllowedOutcome,
     DeniedOutcome,
@@ -19,6 +20,7 @@ from acp.schema import (
     ToolCallUpdate,
 )
 from tests.integration.served.process import environment
+from tests.integration.served.warm import Started, start_warm
 
 PATIENCE_S = 120.0
 Decide = Callable[[ToolCallUpdate, Sequence[PermissionOption]], str | None]
@@ -75,16 +77,37 @@ def words(text: str) -> list[TextContentBlock]:
 
 
 @asynccontextmanager
-async def editing(
-    editor: Editor, data: Path, *arguments: str, **variables: str
-) -> AsyncIterator[tuple[Any, asyncio.subprocess.Process]]:
+async def editing(editor: Editor, data: Path, *arguments: str, **variables: str) -> AsyncIterator[tuple[Any, Started]]:
     """`stepwell acp`, as an editor starts it, after `initialize`."""
     own = environment(STEPWELL_DATA_DIR=str(data), NO_PROXY="127.0.0.1", **variables)
-    command = (sys.executable, "-m", "stepwell", "acp", *arguments)
-    transport = {"stderr": None, "limit": 50_000_000}
-    async with spawn_agent_process(editor, *command, env=own, cwd=str(data.parent), transport_kwargs=transport) as opened:
-        connection, process = opened
-        connection_of_editor = connection
-        async with asyncio.timeout(PATIENCE_S):
-            await connection_of_editor.initialize(protocol_version=1)
-        yield connection_of_editor, process
+    with TemporaryDirectory() as place:
+        told, said, err = (Path(place) / name for name in ("told", "said", "err"))
+        os.mkfifo(told)
+        os.mkfifo(said)
+        process = start_warm(["acp", *arguments], data.parent, own, given=told, out=said, err=err)
+        try:
+            async with speaking(told, said) as (writer, reader):
+                connection = connect_to_agent(editor, writer, reader)
+                async with asyncio.timeout(PATIENCE_S):
+                    await connection.initialize(protocol_version=1)
+                yield connection, process
+                await connection.close()
+            await asyncio.to_thread(process.wait, PATIENCE_S)
+        finally:
+            process.kill()
+
+
+@asynccontextmanager
+async def speaking(told: Path, said: Path) -> AsyncIterator[tuple[asyncio.StreamWriter, asyncio.StreamReader]]:
+    """Both pipes of a process, which waits until they are open at this end."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=50_000_000)
+    heard = os.fdopen(os.open(said, os.O_RDONLY | os.O_NONBLOCK), "rb")
+    hearing, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), heard)
+    pipe = await asyncio.to_thread(told.open, "wb", buffering=0)
+    speaking, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, pipe)
+    try:
+        yield asyncio.StreamWriter(speaking, protocol, None, loop), reader
+    finally:
+        speaking.close()
+        hearing.close()

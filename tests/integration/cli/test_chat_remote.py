@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from langgraph_sdk import get_sync_client
 from tests.integration.served.process import Server, environment, serve
-from tests.integration.served.warm import run_warm
+from tests.integration.served.warm import Started, run_warm, start_warm
 
 DEMO = """
 from stepwell.research.demo import demo_equipment
@@ -202,7 +202,7 @@ def test_a_key_is_asked_for_and_taken_from_the_environment(tmp_path: Path):
 class Screen:
     """A chat on a terminal of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
+    def __init__(self, process: Started, terminal: int) -> None:
         self.process = process
         self._terminal = terminal
         self.text = ""
@@ -221,17 +221,15 @@ class Screen:
 @contextmanager
 def on_a_terminal(server: Server, *arguments: str) -> Iterator[Screen]:
     outer, inner = pty.openpty()
-    command = [*CHAT, "--url", server.url, *arguments]
+    terminal = Path(os.ttyname(inner))
     variables = environment(TERM="dumb", STEPWELL_DATA_DIR=str(server.folder))
-    process = subprocess.Popen(
-        command, cwd=server.folder, env=variables, stdin=inner, stdout=inner, stderr=inner, start_new_session=True
-    )
-    os.close(inner)
+    command = ["chat", "--url", server.url, *arguments]
+    process = start_warm(command, server.folder, variables, given=terminal, out=terminal, err=terminal)
     try:
         yield Screen(process, outer)
     finally:
         process.kill()
-        process.wait(60)
+        os.close(inner)
         os.close(outer)
 
 

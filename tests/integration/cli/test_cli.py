@@ -19,9 +19,9 @@ def stepwell(*arguments: str, cwd: Path, typed: str = "", **variables: str) -> s
     )
 
 
-def warm(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def warm(*arguments: str, cwd: Path, typed: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     """The same in a fraction of the time."""
-    return run_warm(arguments, cwd, environment(**variables))
+    return run_warm(arguments, cwd, environment(**variables), typed=typed)
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -99,9 +99,9 @@ def test_models_are_listed_loaded_and_removed(tmp_path: Path, data_dir: str):
     assert "SmolLM2 135M Instruct (Apache-2.0), on this machine" in listing
     loaded = stepwell("models", "load", **here)
     assert (loaded.returncode, "ready after" in loaded.stdout) == (0, True), loaded.stderr
-    removed = stepwell("models", "remove", "smollm2-135m", **here)
+    removed = warm("models", "remove", "smollm2-135m", **here)
     assert removed.stdout == "smollm2-135m was removed.\n"
-    assert "93 MB to download" in stepwell("models", "list", **here).stdout
+    assert "93 MB to download" in warm("models", "list", **here).stdout
 
 
 def test_an_unknown_local_model_is_named_with_the_known(tmp_path: Path):
@@ -150,7 +150,7 @@ def test_an_unreadable_env_file_is_one_sentence(tmp_path: Path, arguments: list[
 
 def test_an_error_of_a_local_model_is_said_once(tmp_path: Path):
     (tmp_path / "bad.gguf").write_text("no model")
-    result = stepwell("models", "load", str(tmp_path / "bad.gguf"), cwd=tmp_path)
+    result = warm("models", "load", str(tmp_path / "bad.gguf"), cwd=tmp_path)
     assert result.returncode == 2
     assert (result.stdout + result.stderr).count("is not a GGUF file") == 1
 

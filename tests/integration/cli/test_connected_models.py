@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.cli.test_cli import stepwell
+from tests.integration.cli.test_cli import stepwell, warm
 from tests.integration.models import answers
 from tests.support.loopback import Asked, LoopbackServer, Reply, serving
 from tests.support.stored_rows import files_holding
@@ -37,22 +37,22 @@ def test_a_model_is_connected_used_tested_and_removed(tmp_path: Path, server: Lo
     assert "is now the default" in used.stdout
     assert "stepwell models use openai-compatible --remove" in used.stdout
 
-    listed = stepwell("models", "list", **here)
+    listed = warm("models", "list", **here)
     assert "Used by default: openai-compatible:house-model" in listed.stdout
     assert "OpenAI-compatible server: key …wXyZ, stored in stepwell.db" in listed.stdout
 
-    tested = stepwell("models", "test", **here)
+    tested = warm("models", "test", **here)
     assert (tested.returncode, "house-model works" in tested.stdout) == (0, True), tested.stderr
 
     asked = len(server.asked)
-    talked = stepwell("chat", "--once", "Are you ready?", **here)
+    talked = warm("chat", "--once", "Are you ready?", **here)
     assert talked.returncode == 0, talked.stderr
     assert "ready" in talked.stdout
     assert len(server.asked) > asked
 
-    removed = stepwell("models", "use", "openai-compatible", "--remove", **here)
+    removed = warm("models", "use", "openai-compatible", "--remove", **here)
     assert "no longer connected" in removed.stdout
-    assert "house-model" not in stepwell("models", "list", **here).stdout
+    assert "house-model" not in warm("models", "list", **here).stdout
 
     shown = "".join(each.stdout + each.stderr for each in (used, listed, tested, talked, removed))
     assert KEY not in shown
@@ -63,7 +63,7 @@ def test_a_model_is_connected_used_tested_and_removed(tmp_path: Path, server: Lo
 def test_a_key_that_is_refused_is_not_stored(tmp_path: Path, server: LoopbackServer):
     here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": str(tmp_path / "data")}
     arguments = ("models", "use", "openai-compatible:house-model", "--address", f"{server.address}/v1")
-    used = stepwell(*arguments, typed="another-key-0123456789\n", **here)
+    used = warm(*arguments, typed="another-key-0123456789\n", **here)
     assert used.returncode == 2
     assert "refuses the key" in used.stderr
     assert "Nothing was stored." in used.stderr
@@ -81,7 +81,7 @@ def test_a_key_that_is_refused_is_not_stored(tmp_path: Path, server: LoopbackSer
 )
 def test_an_address_that_would_show_the_key_is_refused(tmp_path: Path, address: str, sentence: str):
     here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": str(tmp_path / "data")}
-    used = stepwell("models", "use", "openai-compatible:house-model", "--address", address, typed=KEY, **here)
+    used = warm("models", "use", "openai-compatible:house-model", "--address", address, typed=KEY, **here)
     assert used.returncode == 2
     assert sentence in used.stderr
     assert "Traceback" not in used.stderr
@@ -91,13 +91,13 @@ def test_an_address_that_would_show_the_key_is_refused(tmp_path: Path, address: 
 def test_the_environment_comes_before_the_stored_model(tmp_path: Path, server: LoopbackServer):
     here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": str(tmp_path / "data"), "STEPWELL_MODEL": "local:smollm2-135m"}
     arguments = ("models", "use", "openai-compatible:house-model", "--address", f"{server.address}/v1")
-    used = stepwell(*arguments, typed=KEY, **here)
+    used = warm(*arguments, typed=KEY, **here)
     assert "The environment comes first, though: it selects local:smollm2-135m" in used.stdout
-    assert "Used by default: local:smollm2-135m" in stepwell("models", "list", **here).stdout
+    assert "Used by default: local:smollm2-135m" in warm("models", "list", **here).stdout
 
 
 def test_a_provider_that_cannot_be_stored_names_the_others(tmp_path: Path):
-    used = stepwell("models", "use", "groq", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path / "data"))
+    used = warm("models", "use", "groq", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path / "data"))
     assert used.returncode == 2
     assert "anthropic" in used.stderr
     assert "Traceback" not in used.stderr
@@ -109,9 +109,9 @@ def test_a_downloaded_model_can_be_used_at_once(tmp_path: Path, model_folder: Pa
     for file in model_folder.glob("*.gguf"):
         os.link(file, models / file.name)
     here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": str(models.parent)}
-    used = stepwell("models", "use", "local:smollm2-135m", **here)
+    used = warm("models", "use", "local:smollm2-135m", **here)
     assert used.returncode == 0, used.stderr
     assert "calls no tools" in used.stdout
-    listed = stepwell("models", "list", **here).stdout
+    listed = warm("models", "list", **here).stdout
     assert "Used by default: local:smollm2-135m (chosen through the connection" in listed
-    assert "no longer connected" in stepwell("models", "use", "local", "--remove", **here).stdout
+    assert "no longer connected" in warm("models", "use", "local", "--remove", **here).stdout

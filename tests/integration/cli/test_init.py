@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
-from tests.integration.cli.test_cli import stepwell
+from tests.integration.cli.test_cli import stepwell, warm
 from tests.integration.clients.processes import started
 from tests.integration.test_langgraph_dev import langgraph_dev
 
@@ -98,18 +98,18 @@ def test_what_a_project_keeps_to_itself_is_not_committed(tmp_path: Path):
 def test_nothing_is_overwritten(tmp_path: Path):
     project = create(tmp_path, "agent")
     (project / "agent.py").write_text("mine")
-    again = stepwell("init", "my-agent", cwd=tmp_path)
+    again = warm("init", "my-agent", cwd=tmp_path)
     assert again.returncode == 2
     assert again.stderr == "The folder 'my-agent' is not empty. Nothing was written: choose another name, or empty it first.\n"
     assert (project / "agent.py").read_text() == "mine"
     (tmp_path / "file").touch()
-    assert "is not a folder" in stepwell("init", "file", cwd=tmp_path).stderr
+    assert "is not a folder" in warm("init", "file", cwd=tmp_path).stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "my-agent"], "and nothing is left behind"
 
 
 @pytest.mark.parametrize("name", ["1st", "my agent", "ä", "..", "a.b", "class", "json", "stepwell"])
 def test_a_name_that_python_could_not_use_is_refused(tmp_path: Path, name: str):
-    refused = stepwell("init", name, cwd=tmp_path)
+    refused = warm("init", name, cwd=tmp_path)
     assert refused.returncode == 2
     assert any(part in refused.stderr for part in ("Begin with a letter", "is not empty", "Choose another name"))
     assert list(tmp_path.iterdir()) == []
@@ -117,12 +117,12 @@ def test_a_name_that_python_could_not_use_is_refused(tmp_path: Path, name: str):
 
 def test_an_empty_folder_is_filled(tmp_path: Path):
     (tmp_path / "here").mkdir()
-    assert stepwell("init", "here", cwd=tmp_path).returncode == 0
+    assert warm("init", "here", cwd=tmp_path).returncode == 0
     assert (tmp_path / "here" / "agent.py").is_file()
 
 
 def test_an_unknown_template_is_refused_with_those_there_are(tmp_path: Path):
-    refused = stepwell("init", "x", "--template", "robot", cwd=tmp_path)
+    refused = warm("init", "x", "--template", "robot", cwd=tmp_path)
     assert refused.returncode == 2
     assert all(name in refused.stderr for name in TEMPLATES)
 

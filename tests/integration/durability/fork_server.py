@@ -1,8 +1,8 @@
 """A process that has imported everything once and forks servers that start in a fraction of a second. Started by `processes.py`.
 
-It takes lines of JSON. `{"start": {...}}` forks `stepwell serve` with that port, environment and file for its log, and says `pid <n>`;
-the first screen of the server follows. `{"reap": n}` waits for one and says `gone <n> <status>`. It must not have a second thread:
-a fork would lose it.
+Its arguments are the modules to import. It takes lines of JSON. `{"start": {...}}` forks `stepwell serve` with that port, environment
+and file for its log, and says `pid <n>`; the first screen of the server follows. `{"reap": n}` waits for one and says
+`gone <n> <status>`. It must not have a second thread: a fork would lose it.
 """
 
 from __future__ import annotations
@@ -12,28 +12,22 @@ import os
 import sys
 import threading
 import traceback
+from importlib import import_module
 from pathlib import Path
 
 from stepwell.cli import serve
 from stepwell.errors import StepwellError
 
 
-def import_all() -> None:
+def import_all(modules: list[str]) -> None:
     """What a server imports on its way up; nothing of it opens or starts anything."""
-    import httpx
-    import uvicorn.lifespan.off
-    import uvicorn.loops.auto
-    import uvicorn.protocols.http.auto
-    import uvicorn.protocols.websockets.auto
-
-    import stepwell.cli.compose
-    import stepwell.server.listening
+    for module in modules:
+        import_module(module)
     from stepwell.agent import create_deep_agent
     from stepwell.testing import ScriptedModel, say
 
     create_deep_agent(ScriptedModel([say("warm")]))
     assert threading.active_count() == 1, "a fork copies only the thread that forks"
-    del httpx, uvicorn, stepwell
 
 
 def child(graphs: str, port: int, environment: dict[str, str], log: str) -> int:
@@ -51,7 +45,7 @@ def child(graphs: str, port: int, environment: dict[str, str], log: str) -> int:
 
 
 def main() -> None:
-    import_all()
+    import_all(sys.argv[1:])
     print("warm", flush=True)
     for line in sys.stdin:
         order = json.loads(line)

@@ -13,6 +13,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tests.integration.served.warm import ROOT, imported
+
 HERE = Path(__file__).parent
 GRAPHS = HERE / "langgraph.json"
 READY_S = 60.0
@@ -30,7 +32,8 @@ class ForkServer:
     def __init__(self, log: Path) -> None:
         with log.open("ab") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, str(HERE / "fork_server.py")],
+                [sys.executable, "-m", "tests.integration.durability.fork_server", *imported()],
+                cwd=ROOT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

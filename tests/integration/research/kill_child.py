@@ -9,6 +9,7 @@ where there is something to be killed at.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import tests.support.certificates  # noqa: F401 - importing it is all
 from tests.integration.research.roles import Roles, plan, word_for_word
 
 from stepwell.clock import SystemClock
@@ -256,6 +258,7 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             sys.stdin.close()
+            gc.freeze()
             os._exit(child(json.loads(line)))
         _, status = os.waitpid(pid, 0)
         print(json.dumps({"killed": os.WIFSIGNALED(status), "code": status}), flush=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 from typing import Protocol
 
@@ -19,6 +20,7 @@ DEFAULT_MAX_BYTES = 8 * 1024 * 1024
 DEFAULT_TIMEOUT_S = 20.0
 
 
+@cache
 def user_agent() -> str:
     """How we identify ourselves: as a program, by name."""
     return f"Mozilla/5.0 (compatible; {PRODUCT}/{version('stepwell')})"
