@@ -47,6 +47,8 @@ FindModels = Callable[[str | None, str | None], Awaitable[RunModels | None]]
 _Kept = tuple[AnyGraph, AllowList]
 _MAX_KEPT = 16
 """How many graphs of one name are kept, each with other models."""
+_ADMISSION_S = 10.0
+"""How long the request that starts a run waits for its graph to be built. The run itself waits longer."""
 _log = logging.getLogger(__name__)
 
 
@@ -191,14 +193,15 @@ class GraphRegistry:
     async def input_fields(
         self, graph_id: str, owner: str | None = None, store: BaseStore | None = None
     ) -> frozenset[str] | None:
-        """The fields of a graph's input; `None` if it accepts anything, or if unknown because it is built per use or can't be built."""
+        """The fields of a graph's input; `None` if it accepts anything, or if unknown because it is built per use, slowly or not at all."""
         served = self._find(graph_id)
         if served.only:  # its models do not depend on the owner
             return input_fields(served.only[0])
         models = await self._models_for(owner)
         if not (served.find(models) or served.per_use or served.problem):
-            with suppress(GraphBuildError):  # the run will report it
-                await self._try_building(graph_id, owner, store)
+            with suppress(GraphBuildError, TimeoutError):  # the run will report it
+                async with asyncio.timeout(_ADMISSION_S):
+                    await self._try_building(graph_id, owner, store)
         kept = served.find(models)
         return input_fields(kept[0]) if kept else None
 
