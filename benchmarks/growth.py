@@ -276,21 +276,21 @@ def _thread_rows(found: dict[int, Figures], sizes: tuple[int, ...]) -> list[Row]
         ),
         Row(
             f"the same at {last:,} turns, content of the rows to messages and files as JSON",
-            "≤ 3x",
+            "≤ 2.5x",
             ratio(ours("content_bytes"), shown),
             None,
             None,
-            3.0,
+            2.5,
             note=f"the file itself {_times(ratio(ours('bytes'), shown))}; of the content, events and documents "
             f"{_kb(ours('event_bytes_per_turn'))} a turn",
         ),
         Row(
             f"the same, CPU per turn at {last:,} turns to that at {first}",
-            "≤ 2x",
+            "≤ 1.5x",
             ratio(ours("cpu_ms_per_turn"), ours("cpu_ms_per_turn", first)),
             ratio(floor[at_floor], floor[first]),
             None,
-            2.0,
+            1.5,
             note=f"ours {cpu}; plain agent {plain}",
         ),
         Row(
@@ -301,7 +301,7 @@ def _thread_rows(found: dict[int, Figures], sizes: tuple[int, ...]) -> list[Row]
             None,
             1.0,
         ),
-        Row(f"the same, history of 10 at {last:,} turns", "≤ 100 ms", ours("history_ms"), None, None, 100.0, form=_ms),
+        Row(f"the same, history of 10 at {last:,} turns", "≤ 50 ms", ours("history_ms"), None, None, 50.0, form=_ms),
         Row(f"the same, first event of a run at {last:,} turns", "≤ 30 ms", ours("first_event_ms"), None, None, 30.0, form=_ms),
     ]
 

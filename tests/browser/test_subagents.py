@@ -18,6 +18,7 @@ def finished(page: Page) -> None:
     dock(page).get_by_role("textbox").fill("The Exe")
     dock(page).get_by_role("textbox").press("Enter")
     expect(last_answer(page)).to_contain_text("The Exe")
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
 
 def test_after_a_reload_a_subagents_messages_come_from_the_server(page: Page):

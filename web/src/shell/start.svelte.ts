@@ -23,11 +23,11 @@ export async function start(): Promise<void> {
     .start()
     .catch((error: unknown) => console.warn("What this device keeps cannot be looked at yet:", error));
   if (server.problem) return;
-  // The conversation comes first: a browser opens only a few connections to one server.
+  void wallet.load(() => openDialog("wallet")); // first, because what things cost stands below the questions
+  // The conversation comes before the rest: a browser opens only a few connections to one server.
   await Promise.race([conversation.opening, new Promise((resolve) => setTimeout(resolve, LONGEST_WAIT_MS))]);
   void server.lookAtGraphs();
   void threads.load();
-  void wallet.load(() => openDialog("wallet"));
   startKnowledge().catch((error: unknown) => console.warn("What is kept on this device cannot be used:", error));
   inbox.watch((id) => router.go(pathOf.thread(id)));
   void clientTools.start();
