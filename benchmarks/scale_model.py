@@ -62,10 +62,10 @@ class Assumed:
 
 
 FIGURES = Figures(
-    api_cpu_ms=5.2,
-    worker_cpu_ms=11.1,
-    postgres_cpu_ms=5.9,
-    embedded_cpu_ms=8.2,
+    api_cpu_ms=2.9,
+    worker_cpu_ms=6.0,
+    postgres_cpu_ms=3.1,
+    embedded_cpu_ms=9.3,
     kept_bytes=13_100,
     log_bytes=21_000,
     pieces=17,
