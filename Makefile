@@ -10,8 +10,9 @@ BY_FILE   := --dist loadfile --no-loadscope-reorder
 WORKERS   := $(shell echo $$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )))
 ON_ALL_CORES := -n $(WORKERS) $(BY_FILE)
 # With real browsers, processes and leases, the machine itself can be late. Such a test has one more try, three of them at most in a
-# whole run, and what went wrong is printed; a single file (TEST_FILE) and `make prove` have none. Unit tests need no second one.
-SECOND_TRY := --reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks --rerun-exclude-path tests/unit --rerun-exclude-path tests/architecture
+# whole run, and what went wrong is printed; a single file (TEST_FILE) and `make prove` have none. Unit tests need no second one, and a
+# test that hung gets none: the second try would have no time limit.
+SECOND_TRY := --reruns 1 --rerun-except pytest-timeout --max-suite-reruns 3 --rerun-show-tracebacks --rerun-exclude-path tests/unit --rerun-exclude-path tests/architecture
 TEST_FILE ?= $(TEST_DIRS)
 ARGS      ?=
 export PYTHON

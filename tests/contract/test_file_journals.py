@@ -1,8 +1,10 @@
-"""What journals keep of files is bounded, wherever they are kept: in memory, in a folder, in the database."""
+"""What journals keep of files is bounded and complete, wherever they are kept: in memory, in a folder, in the database."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +85,22 @@ def test_a_turn_that_alone_is_too_much_is_refused_and_keeps_what_it_has(journal:
     assert journal.entries().result() == before
     assert kept(journal, 6) == [0, 1, 2, 3, 4]
     assert change(journal, "/small", b"x", b"y")
+
+
+@pytest.fixture
+def eager_switching() -> Iterator[None]:
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("eager_switching")
+def test_tools_that_change_files_at_the_same_time_lose_no_image(journal: Any) -> None:
+    turn(journal, 0)
+    contents = {f"/{number}": b"content %d" % number for number in range(200)}
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(lambda path: change(journal, path, contents[path], b""), contents))
+    assert len({number for one in numbers for number in one}) == len(contents)
+    assert sorted(each.name for each in journal.entries().result() if each.kind == "change") == sorted(contents)
+    assert all(journal.image(hash_of(content)).result() == content for content in contents.values())

@@ -61,6 +61,13 @@ async def until_full(server: Server, folder: Path) -> None:
             fill(folder)
 
 
+async def until_running(server: Server, run: dict[str, Any]) -> None:
+    """A run that nobody has taken yet is not one under way."""
+    async with asyncio.timeout(60):
+        while (await server.http.get(f"/threads/{run['thread_id']}/runs/{run['run_id']}")).json()["status"] != "running":  # noqa: ASYNC110 - as clients do
+            await asyncio.sleep(0.02)
+
+
 def held_until(let_go: asyncio.Event) -> Any:
     """A graph whose only step ends when the test says so."""
 
@@ -116,6 +123,7 @@ async def test_below_the_mark_no_run_is_begun_and_those_under_way_go_on(small_di
         held = await new_thread(server)
         body = {"assistant_id": "held", "input": {"count": 1}}
         run = (await server.http.post(f"/threads/{held}/runs", json=body)).json()
+        await until_running(server, run)
         ballast = fill(small_disk)
         with ballast.open("rb+") as file:
             file.truncate(ballast.stat().st_size - SIZE // 40)

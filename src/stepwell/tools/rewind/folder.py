@@ -41,9 +41,9 @@ class FolderJournals:
         self._journals: dict[str, FolderJournal] = {}
 
     def of(self, thread_id: str) -> FolderJournal:
-        if thread_id not in self._journals:
-            self._journals[thread_id] = FolderJournal(self._place(thread_id))
-        return self._journals[thread_id]
+        if (known := self._journals.get(thread_id)) is not None:
+            return known
+        return self._journals.setdefault(thread_id, FolderJournal(self._place(thread_id)))
 
     def forget(self, thread_id: str) -> None:
         """Delete what is kept about a thread."""

@@ -14,6 +14,7 @@ agent's `RewindMiddleware` is used.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -146,31 +147,35 @@ class MemoryJournals:
 
 
 class MemoryJournal:
-    """A journal in memory."""
+    """A journal in memory. Tools that a model calls together write into it from several threads."""
 
     def __init__(self, limit: int = MAX_KEPT_BYTES) -> None:
         self._limit = limit
+        self._lock = threading.Lock()
         self._entries: list[Entry] = []
         self._images: dict[str, bytes] = {}
         self._next = 1
 
     def mark(self, turn: Entry) -> Future[None]:
-        if not any(is_same_mark(each, turn) for each in self._entries):
-            self._add(turn)
+        with self._lock:
+            if not any(is_same_mark(each, turn) for each in self._entries):
+                self._add(turn)
         return done(None)
 
     def begin(self, changes: Sequence[Entry], images: Mapping[str, bytes]) -> Future[list[int]]:
-        self._images.update(needed_images(turn_of(self._entries), changes, images))
-        numbers = [self._add(change) for change in changes]
-        first = forgotten(self._entries, {name: len(content) for name, content in self._images.items()}, self._limit)
-        full = first > numbers[0]
-        self._entries = [each for each in self._entries if (each.number < numbers[0] if full else each.number >= first)]
-        named = {each.before for each in self._entries}
-        self._images = {name: content for name, content in self._images.items() if name in named}
+        with self._lock:
+            self._images.update(needed_images(turn_of(self._entries), changes, images))
+            numbers = [self._add(change) for change in changes]
+            first = forgotten(self._entries, {name: len(content) for name, content in self._images.items()}, self._limit)
+            full = first > numbers[0]
+            self._entries = [each for each in self._entries if (each.number < numbers[0] if full else each.number >= first)]
+            named = {each.before for each in self._entries}
+            self._images = {name: content for name, content in self._images.items() if name in named}
         return failed(JournalFullError()) if full else done(numbers)
 
     def drop(self, numbers: Sequence[int]) -> Future[None]:
-        self._entries = [each for each in self._entries if each.number not in numbers]
+        with self._lock:
+            self._entries = [each for each in self._entries if each.number not in numbers]
         return done(None)
 
     def entries(self) -> Future[list[Entry]]:
