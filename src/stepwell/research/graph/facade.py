@@ -52,9 +52,8 @@ _NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEA
 def make_input(asked: Mapping[str, Any]) -> Json:
     """The graph's input. Every field is set, because a second question on a thread must not inherit the first one's knowledge.
     `InvalidRequestError` if only documents are to be searched and there are none, or pages are to be read as well."""
-    from stepwell.research.graph.schemas import (
-        MAX_PLAN_REVISIONS,
-    )  # on demand, here and below: loads what takes questions apart
+    # On demand, here and below: this loads what takes questions apart.
+    from stepwell.research.graph.schemas import MAX_PLAN_REVISIONS
 
     if asked.get("only_documents"):
         from stepwell.research.evidence.own_documents import check_only_documents  # loads what searches documents
