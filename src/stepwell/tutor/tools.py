@@ -250,7 +250,7 @@ def _begin(argument: Argument, text: str, confidence: int | str | None, dialogue
     if is_question(text):
         return _set_question(argument, SetQuestion(text=text), dialogue)
     if len(words_of(text)) < MIN_CLAIM_WORDS:
-        raise MoveRefusedError("There is no claim yet, and these words are none. Ask what the user claims.")
+        raise MoveRefusedError("There is no claim yet, and these words do not make one. Ask what the user claims.")
     return _propose(argument, ProposeNode.model_validate({"kind": "thesis", "text": text, "confidence": confidence}), dialogue)
 
 

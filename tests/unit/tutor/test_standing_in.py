@@ -112,7 +112,7 @@ async def test_a_question_that_was_just_answered_is_not_put_again(tmp_path):
     values = await tutor.say("Help me with my argument")
     assert results_of(values, "ask_user")[0].text.endswith(answers[0])
     assert (await tutor.argument()).question == answers[1], "the method asked, and took the answer"
-    assert "these words are none" in results_of(values, "update_node")[0].text
+    assert "these words do not make one" in results_of(values, "update_node")[0].text
 
 
 async def test_the_same_question_may_come_again_when_the_argument_has_changed(tmp_path):

@@ -56,7 +56,7 @@ def with_result(result: BaseMessage, call_id: str | None, before: Any, now: Any)
 
 
 def _like(before: Any, given: dict[str, Any]) -> Any:
-    """An answer of the same form as the one before; None if this is none."""
+    """An answer of the same form as the one before; None if this is no answer."""
     if isinstance(before, dict):
         return given if given.keys() == before.keys() else None
     try:

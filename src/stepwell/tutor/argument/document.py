@@ -189,7 +189,7 @@ def parse_link(key: str) -> Link:
     """A link from its key. `ValueError` if it is invalid."""
     source, relation, target = key.split(" ")
     if relation not in RELATIONS:
-        raise ValueError(f"'{relation}' is none of {', '.join(RELATIONS)}")
+        raise ValueError(f"'{relation}' is not a relation. Use one of: {', '.join(RELATIONS)}.")
     return Link(source, relation, target)
 
 

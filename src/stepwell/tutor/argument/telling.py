@@ -7,7 +7,7 @@
 | 3 | the beginning of a sentence |
 | 4 | the words themselves |
 
-The words are built from what the user has said. Where that would give a reason that is none, nothing is told and the gap stays open
+The words are built from what the user has said. Where that would not give a reason, nothing is told and the gap stays open
 (`NOT_TOLD`): an argument never contains "I do not know" as a reason.
 """
 
@@ -47,8 +47,8 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
     ),
     "definition": (
         "Say what counts and what does not.",
-        "'Marks' are numbers or letters that compare pupils; a written comment is none.",
-        "It is a ... that ...; a ... is none.",
+        "'Marks' are numbers or letters that compare pupils; a written comment is not one.",
+        "It is a ... that ...; a ... is not one.",
     ),
     "ground": (
         "What did you see, read or live through that made you think so?",
@@ -156,7 +156,7 @@ def tell(argument: Argument, question: Question, *, asked: bool = False) -> tupl
 
 
 def words_for(argument: Argument, question: Question) -> str | None:
-    """An answer to a question, built from what the argument contains; None if that would be a reason that is none."""
+    """An answer to a question, built from what the argument contains; None if that would not be a reason."""
     if question.need == "lint":
         return SKIP
     return None if question.need in NOT_TOLD else _TELLING[question.need](argument, question)

@@ -25,7 +25,7 @@ def without_secrets(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise EvidenceError("A request goes to an address that is none. Check addresses before they are requested.") from error
+        raise EvidenceError("A request has an address that cannot be read. Check addresses before you request them.") from error
     host = parts.netloc.rpartition("@")[2]
     query = parts.query
     pairs = parse_qsl(query, keep_blank_values=True)
