@@ -7,8 +7,8 @@ from typing import Any
 
 from acp import image_block, update_user_message, update_user_message_text
 
-from stepwell.terminal.acp.updates import Update, Updates, plan_of
-from stepwell.terminal.dialogue.events import MAIN, Called, CallId, Returned, Thought, is_from_agent, text_of, thoughts_of
+from stepwell.terminal.acp.updates import Update, Updates, plan_of, returned
+from stepwell.terminal.dialogue.events import MAIN, Called, CallId, Thought, is_from_agent, text_of, thoughts_of
 from stepwell.terminal.dialogue.interleaving import Said
 
 
@@ -18,9 +18,7 @@ def replay(values: Mapping[str, Any], updates: Updates) -> Iterator[Update]:
         if is_from_agent(message):
             yield from _replay_agent(message, updates)
         elif message.get("type") == "tool":
-            call = CallId((), message.get("tool_call_id") or "")
-            tool, failed = str(message.get("name") or ""), message.get("status") == "error"
-            yield from updates.of_event(Returned(MAIN, tool, text_of(message), failed, call))
+            yield from updates.of_event(returned(message))
         elif message.get("type") == "human" and not _is_ours(message):
             yield from _replay_person(message)
     if isinstance(todos := values.get("todos"), list) and todos:

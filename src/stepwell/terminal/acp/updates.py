@@ -36,7 +36,19 @@ from acp.schema import (
 
 from stepwell.terminal.acp.folder import EditorFolder
 from stepwell.terminal.acp.tool_calls import change_of, kind_of, locations_of, result_of, title_of
-from stepwell.terminal.dialogue.events import MAIN, Called, CallId, Checked, Planned, Returned, Thought, Translator, TurnEvent
+from stepwell.terminal.dialogue.events import (
+    MAIN,
+    Called,
+    CallId,
+    Checked,
+    Planned,
+    Returned,
+    Thought,
+    Translator,
+    TurnEvent,
+    is_from_agent,
+    text_of,
+)
 from stepwell.terminal.dialogue.interleaving import Said
 from stepwell.terminal.dialogue.session import StreamPart
 
@@ -77,6 +89,9 @@ class Updates:
             for call, shown in self._open.items():
                 self._translator.expect(Called(MAIN, shown.tool, shown.args, call))
             return
+        if part.mode == "values" and not part.namespace:  # the state from which a restarted run goes on
+            yield from self._catch_up(part.data)
+            return
         for event in self._translator.translate(part):
             yield from self.of_event(event)
 
@@ -102,6 +117,18 @@ class Updates:
                 yield plan_of(todos)
             case Checked():
                 yield update_agent_thought_text("\n".join([event.words, *(f"- {each}" for each in event.missing)]))
+
+    def _catch_up(self, values: Mapping[str, Any]) -> Iterator[Update]:
+        """Calls and results of this turn that the thread has stored, but whose events were lost when the process died."""
+        messages = [each for each in values.get("messages") or () if isinstance(each, Mapping)]
+        begin = max((place for place, each in enumerate(messages) if each.get("type") == "human"), default=-1)
+        for message in messages[begin + 1 :]:
+            if is_from_agent(message):
+                for call in message.get("tool_calls") or ():
+                    if call["id"] not in self._used:
+                        yield from self.of_event(Called(MAIN, call["name"], call["args"], CallId((), call["id"] or "")))
+            elif message.get("type") == "tool":
+                yield from self.of_event(returned(message))
 
     def _start(self, speaker: str, tool: str, args: Mapping[str, Any], call: CallId) -> ToolCallStart:
         shown = ShownCall(self._name(call), tool, args)
@@ -135,6 +162,12 @@ class Updates:
             number += 1
         self._used.add(unique)
         return unique
+
+
+def returned(message: Mapping[str, Any]) -> Returned:
+    """The event of a tool's stored result."""
+    call = CallId((), message.get("tool_call_id") or "")
+    return Returned(MAIN, str(message.get("name") or ""), text_of(message), message.get("status") == "error", call)
 
 
 def plan_of(todos: Sequence[Mapping[str, Any]]) -> AgentPlanUpdate:
