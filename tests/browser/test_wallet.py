@@ -308,6 +308,7 @@ def test_what_says_no_to_paying_keeps_its_place(page: Page, till: Till, buy_toke
     page.reload()
     stop = dock(page).get_by_role("button", name="Stop here")
     expect(stop).to_be_visible()
+    expect(page.get_by_test_id("meter")).to_be_visible()  # the line below, which is another part of the page
     before = stop.bounding_box()
     known = True
     for route in held:
