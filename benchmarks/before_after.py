@@ -1,8 +1,9 @@
 """Compares two checkouts of this project: what a step and the building of an agent cost after a change, in ratios to before.
 
 ```
-python -m benchmarks.before_after PATH/TO/BEFORE [PATH/TO/AFTER] [--runs 9 | --instructions]
+python -m benchmarks.before_after PATH/TO/BEFORE [PATH/TO/AFTER] [--runs 9] [--server | --instructions]
 ```
+`--server` compares what a server costs instead, in CPU time: its start, and a run over HTTP with 50 clients, on SQLite and on Postgres.
 Each checkout has its own `.venv`. Runs alternate in random order, so that both see the same machine; the interval is a bootstrap over the
 ratios of the pairs. `--instructions` counts what the processor does (with valgrind, some minutes): the same on a busy machine, so one run
 of each is enough.
@@ -11,6 +12,7 @@ of each is enough.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import random
@@ -19,6 +21,11 @@ import statistics
 import subprocess
 from pathlib import Path
 from typing import Any
+
+from benchmarks.scale_out import TRIVIAL, load_runs
+from benchmarks.servers.installation import installation
+from benchmarks.servers.load import run_load
+from benchmarks.servers.process import start
 
 CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("step, sync", "step", {"steps": 200, "colour": "sync"}),
@@ -39,13 +46,43 @@ def main() -> int:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path, nargs="?", default=Path.cwd())
     parser.add_argument("--runs", type=int, default=9, help="how many pairs of runs (default 9)")
+    parser.add_argument("--server", action="store_true", help="compare servers in place of agents")
     parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind in place of CPU time")
     options = parser.parse_args()
     for checkout in (options.before, options.after):
         if not _python(checkout).exists():
             parser.error(f"{checkout} has no .venv. Run make in it first.")
-    compare = _compare_instructions if options.instructions else _compare_time
+    compare = _compare_servers if options.server else _compare_instructions if options.instructions else _compare_time
     return 0 if compare(options.before, options.after, options.runs) < LIMIT else 1
+
+
+def _compare_servers(before: Path, after: Path, runs: int) -> float:
+    print("| what | after : before | 95 % interval | after |\n|---|---|---|---|")
+    spent: dict[Path, list[dict[str, float]]] = {before: [], after: []}
+    for _ in range(runs):
+        for checkout in random.sample([before, after], 2):
+            spent[checkout].append(_server_cost(checkout))
+    worst = 0.0
+    for label in spent[after][0]:
+        ratios = [now[label] / then[label] for then, now in zip(spent[before], spent[after], strict=True)]
+        low, high = _interval(ratios)
+        worst = max(worst, high)
+        usual = statistics.median(each[label] for each in spent[after])
+        print(f"| {label} | {statistics.median(ratios):.3f} | {low:.3f} to {high:.3f} | {usual:.1f} ms |", flush=True)
+    return worst
+
+
+def _server_cost(checkout: Path) -> dict[str, float]:
+    """Milliseconds of the server's CPU."""
+    with start("ours", _python(checkout)) as server:
+        costs = {"start, CPU": 1000 * (server.cpu_s() or 0)}
+        run_load(server, clients=50, seconds=1.0, kind="wait")  # warm
+        for kind in ("wait", "stream"):
+            costs[f"50 clients, {kind}, CPU per run"] = run_load(server, clients=50, seconds=4.0, kind=kind)["cpu_ms_per_run"]
+    graph, given, concurrency = TRIVIAL
+    with installation(_python(checkout), workers=1, concurrency=concurrency) as it:
+        each = asyncio.run(load_runs(it, graph, given, seconds=5.0))["cpu_ms"]
+    return {**costs, "the same on Postgres, all processes": sum(each.values())}
 
 
 def _compare_time(before: Path, after: Path, runs: int) -> float:

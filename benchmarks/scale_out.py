@@ -54,9 +54,9 @@ def rows(bench: Bench) -> list[Row]:
             # In turns, so that a slow minute of the machine hits both; the better round counts.
             for _ in range(1 if bench.quick else 3):
                 log(f"  {name}")
-                _keep_better(found, f"{name}, 1", asyncio.run(_load(one, graph, given, seconds)))
+                _keep_better(found, f"{name}, 1", asyncio.run(load_runs(one, graph, given, seconds)))
                 with one_more(one, python, concurrency) as two:
-                    _keep_better(found, f"{name}, 2", asyncio.run(_load(two, graph, given, seconds)))
+                    _keep_better(found, f"{name}, 2", asyncio.run(load_runs(two, graph, given, seconds)))
     with installation(python, workers=2) as it:
         found["cancel"] = asyncio.run(_cancel(it.server.port, 5 if bench.quick else 20))
         found["recovery"] = asyncio.run(_recover(it))
@@ -74,14 +74,14 @@ def _keep_better(found: dict[str, Any], name: str, measured: dict[str, Any]) -> 
 def _embedded(python: Path, seconds: float) -> dict[str, Any]:
     log("  embedded")
     with start("ours", python, graph_names=GRAPH_NAMES) as server:
-        return asyncio.run(_load(server, *TRIVIAL[:2], seconds))
+        return asyncio.run(load_runs(server, *TRIVIAL[:2], seconds))
 
 
 def _peer(bench: Bench, seconds: float) -> dict[str, Any] | None:
     log("  peer")
     with serving(bench, claim="scale_out", who=("peer",)) as servers:
         try:
-            return asyncio.run(_load(servers["peer"], *TRIVIAL[:2], seconds)) if servers else None
+            return asyncio.run(load_runs(servers["peer"], *TRIVIAL[:2], seconds)) if servers else None
         except (ContestantError, OSError, TimeoutError) as failure:
             bench.problems["peer: scale_out"] = str(failure) or type(failure).__name__
             return None
@@ -102,7 +102,7 @@ def _order(graph: str, given: Any, mode: str = "values") -> dict[str, Any]:
     return {"assistant_id": graph, "input": given, "stream_mode": [mode], "if_not_exists": "create"}
 
 
-async def _load(target: Installation | Server, graph: str, given: dict[str, Any], seconds: float) -> dict[str, Any]:
+async def load_runs(target: Installation | Server, graph: str, given: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Runs per second and CPU per run, by process, of clients that do one run after the other."""
     it = target if isinstance(target, Installation) else None
     port = it.server.port if it else target.port  # type: ignore[union-attr]
