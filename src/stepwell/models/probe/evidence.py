@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from stepwell.errors import errors_within
+
 Connection = Literal[
     "refused", "unknown host", "certificate", "not tls", "proxy", "timeout", "not http", "not json", "unreachable"
 ]
@@ -42,25 +44,13 @@ class Evidence:
 
 def evidence_of(error: BaseException) -> Evidence:
     """What an exception and its causes show."""
-    chain = list(_chain(error))
+    chain = list(errors_within(error))
     status = next((found for found in map(_status, chain) if found), None)
     response = next((found for each in chain if (found := getattr(each, "response", None)) is not None), None)
     text = " ".join(part for each in chain for part in _texts(each)).lower()
     certificate = next((each.verify_code for each in chain if isinstance(each, ssl.SSLCertVerificationError)), None)
     connection = None if status else _connection(chain, text)
     return Evidence(status, text, _headers(response), connection, type(error).__name__, certificate)
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    waiting, seen = [error], set[int]()
-    while waiting:
-        one = waiting.pop(0)
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        waiting += [each for each in (one.__cause__, one.__context__) if each is not None]
-        waiting += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
 
 
 def _status(error: BaseException) -> int | None:
