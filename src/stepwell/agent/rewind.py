@@ -47,7 +47,7 @@ def rewind(
     require_rewind(agent)
     thread = config_of(config)
     looking = Looking.at(agent, thread, context)
-    found = run_steps(prospect(agent, thread, turn_id, force=force, context=context), looking.perform)
+    found = run_steps(prospect(thread, turn_id, force=force), looking.perform)
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
@@ -65,7 +65,7 @@ async def arewind(
     require_rewind(agent)
     thread = config_of(config)
     looking = Looking.at(agent, thread, context)
-    found = await arun_steps(prospect(agent, thread, turn_id, force=force, context=context), looking.aperform)
+    found = await arun_steps(prospect(thread, turn_id, force=force), looking.aperform)
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:

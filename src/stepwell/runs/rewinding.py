@@ -96,7 +96,7 @@ class Rewinding:
                 async with self._looking(other) as there:
                     if not looking.has_files_of(there):
                         raise RewindError(_SWITCHED)
-            steps = prospect(looking.graph, self._config(run), turn_id, force=force, context=run.request.context)
+            steps = prospect(self._config(run), turn_id, force=force)
             return await arun_steps(steps, looking.aperform)
 
     @asynccontextmanager

@@ -25,7 +25,7 @@ from stepwell.middleware.rewind.middleware import (
 from stepwell.middleware.rewind.planning import REWIND, find_turn, plan
 from stepwell.middleware.rewind.reports import RewindReport, state_changes
 from stepwell.middleware.rewind.restoring import Files, look
-from stepwell.tools.rewind.journal import Entry, FileJournal
+from stepwell.tools.rewind.journal import Entry
 from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
 
 
@@ -59,9 +59,7 @@ def config_of(config: RunnableConfig) -> RunnableConfig:
     return {**config, "configurable": {**configurable, "checkpoint_ns": ""}}
 
 
-def prospect(
-    graph: Any, config: RunnableConfig, turn_id: str, *, force: bool, context: Any = None, journal: FileJournal | None = None
-) -> Steps[GraphCall | Request, Prospect]:
+def prospect(config: RunnableConfig, turn_id: str, *, force: bool) -> Steps[GraphCall | Request, Prospect]:
     """Look at a thread. Requests are calls of the graph, of the thread's backend and of its journal (`Looking` performs them)."""
     _check_turn_id(turn_id)
     head = yield GraphCall(False, "get_state", (config,))
