@@ -39,7 +39,6 @@ class FoundModel:
     name: str
     tools: bool | None = None
     sees: bool | None = None
-    thinks: bool | None = None
     context: int | None = None
     size_bytes: int | None = None
     loaded: bool | None = None
@@ -170,7 +169,6 @@ def _of_ollama(tag: Mapping[str, Any], told: Mapping[str, Any]) -> FoundModel | 
         tag["name"],
         tools="tools" in abilities if says else None,
         sees="vision" in abilities if says else None,
-        thinks="thinking" in abilities if says else None,
         context=_count(windows[0]) if windows else None,
         size_bytes=_count(tag.get("size")),
     )

@@ -92,11 +92,6 @@ class RunRecords(RecordsPart):
 
         return await self._database.read(work)
 
-    async def count_active_runs(self, owner: str) -> int:
-        """This owner's pending and running runs."""
-        sql = "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')"
-        return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
-
 
 _RUNS = "SELECT * FROM runs WHERE "
 # The result is stored with the run. Otherwise it is what the last of the run's events with values says.
