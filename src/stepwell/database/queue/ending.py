@@ -12,7 +12,7 @@ from stepwell.database.documents.rows import document_insertions, forget_unneede
 from stepwell.database.events.rows import event_insertions, insert_events, number_events
 from stepwell.database.queue.background import go_back, hand_on, hold_wakes, wake_parent
 from stepwell.database.queue.suspects import Crash
-from stepwell.database.queue.types import HELD_UP_S
+from stepwell.database.queue.types import HELD_UP_S, IS_PENDING
 from stepwell.database.records import interrupts
 from stepwell.database.records.steps import step_insertions
 from stepwell.database.records.thread_state import read_values, text_columns, value_changes
@@ -34,7 +34,7 @@ from stepwell.database.webhooks import insert_webhook
 from stepwell.sql import Change, Connection, Row
 from stepwell.state import wire
 
-_WAITS = "o.status IN ('pending', 'running') AND o.status = 'pending' AND o.due_at <= ?"
+_WAITS = f"{IS_PENDING} AND due_at <= ?"
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after the run's end, for readers that lag a little behind."""
 
