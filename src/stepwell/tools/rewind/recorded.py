@@ -1,9 +1,9 @@
 """A backend whose changes are written into a journal before they are made, with the files as they were.
 
-``
+```
 write, edit, delete, move ── read what is there ──▶ journal.begin ──▶ the backend's verb ──┬─ path ──▶ the result
                                                                                              └─ error ─▶ journal.drop, the result
-``
+```
 Files in the agent's state need none of this, because they go back with the checkpoint. A file that another program changes between our
 look and our change is looked at again: the change carries the version that was seen.
 """
