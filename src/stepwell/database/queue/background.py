@@ -30,13 +30,12 @@ from stepwell.database.records import interrupts
 from stepwell.database.records.background import STATUSES, count_open, read_answer, read_spent
 from stepwell.database.rows import dumps, from_time, loads, request_from_text, request_to_text
 from stepwell.database.types import CancelAction, Json, Run, RunRequest, RunStatus
+from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.sql import Connection
 from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, background_graph_id, wake_message, wake_run_id
 
 HELD = 253_402_214_400.0
 """The due time of a run that waits until its thread has no open question: the last day that a date can have."""
-PERMISSION_MODE = "permission_mode"
-"""As in `middleware/approvals`."""
 _REWIND = "rewind"
 """The name in the metadata of a run that takes turns back. Such a run has no mode."""
 _RUNS_LOOKED_AT = 10
