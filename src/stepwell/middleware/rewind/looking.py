@@ -38,7 +38,7 @@ class GraphCall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class RewindPlan:
     """What a rewind would do, and how to do it."""
 
     report: RewindReport
@@ -59,7 +59,7 @@ def config_of(config: RunnableConfig) -> RunnableConfig:
     return {**config, "configurable": {**configurable, "checkpoint_ns": ""}}
 
 
-def prospect(config: RunnableConfig, turn_id: str, *, force: bool) -> Steps[GraphCall | Request, Prospect]:
+def plan_rewind(config: RunnableConfig, turn_id: str, *, force: bool) -> Steps[GraphCall | Request, RewindPlan]:
     """Look at a thread. Requests are calls of the graph, of the thread's backend and of its journal (`Looking` performs them)."""
     _check_turn_id(turn_id)
     head = yield GraphCall(False, "get_state", (config,))
@@ -81,7 +81,7 @@ def prospect(config: RunnableConfig, turn_id: str, *, force: bool) -> Steps[Grap
         messages[-1].id if messages else None,
         force=force,
     )
-    return Prospect(report, order, checkpoint_id, mark.run_id or None)
+    return RewindPlan(report, order, checkpoint_id, mark.run_id or None)
 
 
 def runtime_for(graph: Any, config: RunnableConfig, state: Any, context: Any) -> ToolRuntime[Any, Any]:
@@ -93,7 +93,7 @@ def runtime_for(graph: Any, config: RunnableConfig, state: Any, context: Any) ->
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Performs the requests of `prospect` on one graph."""
+    """Performs the requests of `plan_rewind` on one graph."""
 
     graph: Any
     files: Files
