@@ -62,7 +62,7 @@ class ConnectedModel:
 
 
 Settle = Callable[["CallUsage"], Awaitable[None]]
-"""Replaces what was expected of a call by what it used, once it has ended, failed or broken off."""
+"""Called once a call has ended, failed or broken off: replaces its expected usage with what it really used."""
 
 
 class CallWatch(Protocol):

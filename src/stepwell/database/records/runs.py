@@ -32,7 +32,7 @@ class RunRecords(RecordsPart):
         return await self._database.read(lambda connection: _run_and_result(connection, owner, thread_id, run_id))
 
     async def runs_named(self, owner: str | None, run_ids: Iterable[str]) -> list[Run]:
-        """Those of these runs that there still are, on whatever thread; the newest first."""
+        """The runs with these ids that still exist, on any thread; newest first."""
         wanted = sorted(set(run_ids))
         where = all_of(
             Clause(f"run_id IN ({', '.join('?' * len(wanted))})", tuple(wanted)),
