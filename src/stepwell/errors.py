@@ -1,4 +1,4 @@
-"""Every exception that Stepwell raises. The class of an exception says who can act on it.
+"""The exceptions that Stepwell raises. The class of an exception says who can act on it.
 
 ```
 StepwellError
@@ -34,6 +34,12 @@ StepwellError
 │   ├── ThreadBusyError             another run is active on the thread
 │   ├── RewindError                 a turn cannot be taken back; nothing is lost
 │   │   └── RewindConflictError         another user or program has changed a file since; nothing was rewound
+│   ├── SteeringError               a message cannot enter the run; `code` says why
+│   │   ├── NoActiveRunError            the run has ended
+│   │   ├── RunPausedError              the run waits for an answer
+│   │   ├── SteerQueueFullError         too many messages wait for the run
+│   │   ├── SideQuestionPausedError     a side question needs something from the user first, such as money
+│   │   └── MessageTakenError           the message cannot be withdrawn: the agent has it already
 │   ├── InterruptAnsweredError      the interrupt already has another answer, or is no longer open
 │   │   └── InterruptGoneError          a device wants to carry out an interrupt that is no longer open
 │   ├── InterruptClaimedError       another device is about to carry out the interrupt
@@ -71,6 +77,8 @@ StepwellError
     ├── HandlerResultError          the project's own auth failed, or returned something that cannot be applied
     └── SignInUnavailableError      the identity provider cannot be reached now
 ```
+
+A few errors are not here but beside the only code that raises them, such as `SpendLimitError` in `connections.spend`.
 
 A message says what is concerned, what happened and what to do, and never contains a secret or a path of the host. Pausing is not an
 error, so LangGraph's bubble-up exceptions are never caught. Code that turns an exception into a result first calls `control_flow.let_pass`.

@@ -170,7 +170,7 @@ class TelemetrySettings:
     content: bool = False
     """Whether traces include messages, arguments and results."""
     fault: str | None = None
-    """Why `STEPWELL_TRACES` cannot be followed. It is told by what opens the telemetry, so that other commands go on working."""
+    """What is wrong with `STEPWELL_TRACES`. The error is raised when traces are set up, so that other commands keep working."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class FollowedElsewhere:
     """A log that is written by one process and read by another."""
 
     def __init__(self, written: EventLog, read: EventLog) -> None:
-        self.append, self.documents, self.trim = written.append, written.documents, written.trim
+        self.append, self.documents = written.append, written.documents
         self.read, self.newest, self.follow_run, self.follow_thread = (
             *(read.read, read.newest, read.follow_run, read.follow_thread),
         )

@@ -9,7 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from stepwell.backends.steps import arun_steps, run_steps
 from stepwell.errors import RewindConflictError, RewindError
-from stepwell.middleware.rewind.looking import Looking, Prospect, config_of, prospect
+from stepwell.middleware.rewind.looking import Looking, RewindPlan, config_of, plan_rewind
 from stepwell.middleware.rewind.middleware import CHANNEL, require_rewind
 from stepwell.middleware.rewind.reports import RewindReport
 from stepwell.tools.rewind.journal import REWINDS
@@ -47,7 +47,7 @@ def rewind(
     require_rewind(agent)
     thread = config_of(config)
     looking = Looking.at(agent, thread, context)
-    found = run_steps(prospect(agent, thread, turn_id, force=force, context=context), looking.perform)
+    found = run_steps(plan_rewind(thread, turn_id, force=force), looking.perform)
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
@@ -65,7 +65,7 @@ async def arewind(
     require_rewind(agent)
     thread = config_of(config)
     looking = Looking.at(agent, thread, context)
-    found = await arun_steps(prospect(agent, thread, turn_id, force=force, context=context), looking.aperform)
+    found = await arun_steps(plan_rewind(thread, turn_id, force=force), looking.aperform)
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
@@ -76,7 +76,7 @@ async def arewind(
     return _report(found, done)
 
 
-def _start(thread: RunnableConfig, found: Prospect) -> RunnableConfig:
+def _start(thread: RunnableConfig, found: RewindPlan) -> RunnableConfig:
     """Where the run begins that carries out the order, which it alone may bring."""
     at = _at(thread, found.checkpoint_id)
     return {**at, "configurable": {**at["configurable"], REWINDS: True}}
@@ -86,12 +86,12 @@ def _at(thread: RunnableConfig, checkpoint_id: str) -> RunnableConfig:
     return {**thread, "configurable": {**thread["configurable"], "checkpoint_id": checkpoint_id}}
 
 
-def _refused(found: Prospect, error: RewindError) -> RewindReport:
+def _refused(found: RewindPlan, error: RewindError) -> RewindReport:
     """A file was changed between our look and the run, or could not be written. Then some files may be back already."""
     rewind_id = None if isinstance(error, RewindConflictError) else found.order["rewind_id"]
     return {**found.report, "can_rewind": False, "problem": str(error), "rewind_id": rewind_id}
 
 
-def _report(found: Prospect, done: Any) -> RewindReport:
+def _report(found: RewindPlan, done: Any) -> RewindReport:
     """What was done, with what went back with the checkpoint."""
     return {**found.report, "rewind_id": done[CHANNEL]["rewind_id"]}

@@ -1,4 +1,4 @@
-"""The order of capabilities around the model. No other module knows this order."""
+"""The order of capabilities around the model. `agent.compile` puts what every graph has in front of it; no other module knows the order."""
 
 from __future__ import annotations
 

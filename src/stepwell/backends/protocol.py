@@ -5,7 +5,10 @@ Rules for every implementation, checked by `stepwell.testing`:
 - Paths are virtual and absolute, and only the module `paths` checks them, so every backend accepts the same paths.
 - No verb raises for anything a model can type. Failures are results: `ErrorText`, `Listing.error`, and `error` of the other results.
 - No result ever shows a path of the host.
-- Two verbs are optional, `delete` and `move`: agents get their tools only if the backend has them (`offers`).
+- Two verbs are optional: agents get their tools only if the backend has them (`offers`).
+  `delete(file_path, *, expected_version=None)` deletes a file, or a folder with everything in it.
+  `move(source, destination, *, overwrite=False, expected_version=None)` gives a file or a folder a new path. `overwrite` replaces a file;
+  a folder is never replaced. `expected_version` is that of the file at `source`.
 - A backend with semantic search sets `can_search` and has one more verb, `search(query, path, top_k)`.
 - A write or an edit happens completely or not at all, and never silently undoes someone else's change.
 """
@@ -138,33 +141,6 @@ class MoveResult:
     files_update: dict[str, Any] | None = None
     count: int | None = None
     """How many files have a new path."""
-
-
-@runtime_checkable
-class DeletingBackend(Protocol):
-    """The optional verb `delete`."""
-
-    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
-        """Delete a file, or a folder with everything in it. Fails if a file is no longer at `expected_version`."""
-        ...
-
-    async def adelete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult: ...
-
-
-@runtime_checkable
-class MovingBackend(Protocol):
-    """The optional verb `move`."""
-
-    def move(
-        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
-    ) -> MoveResult:
-        """Give a file or a folder a new path. `overwrite` replaces a file; a folder is never replaced. `expected_version` is that of
-        the file at `source`."""
-        ...
-
-    async def amove(
-        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
-    ) -> MoveResult: ...
 
 
 @runtime_checkable

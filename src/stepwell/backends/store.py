@@ -39,7 +39,7 @@ from stepwell.backends.store_items import (
     InMemory,
     Namespace,
     Operations,
-    StoreUnreachable,
+    StoreUnreachableError,
     abatch,
     batch,
     check_namespace,
@@ -117,7 +117,7 @@ class StoreBackend(SteppedBackend):
         try:
             return request.acquire()
         except TimeoutError as error:
-            raise StoreUnreachable(_BUSY) from error
+            raise StoreUnreachableError(_BUSY) from error
 
     async def aperform(self, request: Request) -> Any:
         if isinstance(request, InMemory):
@@ -127,7 +127,7 @@ class StoreBackend(SteppedBackend):
         try:
             return await request.aacquire()
         except TimeoutError as error:
-            raise StoreUnreachable(_BUSY) from error
+            raise StoreUnreachableError(_BUSY) from error
 
     def read_whole(self, file_path: str) -> bytes | ErrorText:
         path = self._check_prefix(paths.resolve_file(file_path))
@@ -135,7 +135,7 @@ class StoreBackend(SteppedBackend):
             return path
         try:
             data = run_steps(self._load(path), self.perform)
-        except StoreUnreachable as failure:
+        except StoreUnreachableError as failure:
             return messages.unavailable(path, str(failure))
         return data if isinstance(data, ErrorText) else text.join_lines(data["content"]).encode()
 
@@ -145,7 +145,7 @@ class StoreBackend(SteppedBackend):
             return Listing(error=folder)
         try:
             files = yield from scan(self._labels())
-        except StoreUnreachable as failure:
+        except StoreUnreachableError as failure:
             return Listing(error=messages.unavailable(folder, str(failure)))
         return tree.list_folder(files, folder)
 
@@ -155,7 +155,7 @@ class StoreBackend(SteppedBackend):
             return Listing(error=folder)
         try:
             files = yield from scan(self._labels())
-        except StoreUnreachable as failure:
+        except StoreUnreachableError as failure:
             return Listing(error=messages.unavailable(folder, str(failure)))
         return tree.find(files, pattern, folder)
 
@@ -165,7 +165,7 @@ class StoreBackend(SteppedBackend):
             return folder
         try:
             files = yield from scan(self._labels())
-        except StoreUnreachable as failure:
+        except StoreUnreachableError as failure:
             return messages.unavailable(folder, str(failure))
         return tree.search(files, pattern, folder, glob)
 
@@ -175,7 +175,7 @@ class StoreBackend(SteppedBackend):
             return path
         try:
             data = yield from self._load(path)
-        except StoreUnreachable as failure:
+        except StoreUnreachableError as failure:
             return messages.unavailable(path, str(failure))
         return data if isinstance(data, ErrorText) else tree.read_file({path: data}, path, offset, limit)
 
@@ -233,7 +233,7 @@ class StoreBackend(SteppedBackend):
                 return (yield from steps)
             finally:
                 lock.release()
-        except StoreUnreachable as failure:
+        except StoreUnreachableError as failure:
             return messages.unavailable(path, str(failure))
 
     def _write(

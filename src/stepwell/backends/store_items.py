@@ -38,7 +38,7 @@ _THREADS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="stepwell-store"
 _log = logging.getLogger(__name__)
 
 
-class StoreUnreachable(Exception):
+class StoreUnreachableError(Exception):
     """The store raised an error. The text is for the model and names only the kind of failure; the log has the rest."""
 
 
@@ -239,6 +239,6 @@ def _with_ttl(store: BaseStore, operations: Operations) -> Operations:
     return [operation._replace(ttl=ttl) if isinstance(operation, PutOp) else operation for operation in operations]
 
 
-def _unreachable(error: Exception) -> StoreUnreachable:
+def _unreachable(error: Exception) -> StoreUnreachableError:
     _log.warning("A store operation failed", exc_info=error)
-    return StoreUnreachable(f"the store failed ({type(error).__name__})")
+    return StoreUnreachableError(f"the store failed ({type(error).__name__})")

@@ -18,7 +18,7 @@ from stepwell.connections.offers import FOUND
 from stepwell.connections.tables import EVERYONE, Ref, Stored, Task
 from stepwell.errors import ModelUnavailableError
 from stepwell.models.connected import ENVIRONMENT, ConnectedModel
-from stepwell.models.discovery import is_loopback, local_addresses
+from stepwell.models.discovery import local_addresses
 from stepwell.models.provider_guide import guide_of
 from stepwell.models.providers import LOCAL
 from stepwell.server.login.principal import LOCAL as LOCAL_USER
@@ -129,8 +129,7 @@ class ModelStore:
         """The id of a connection that needs neither key nor address, because it is on this computer."""
         if provider == LOCAL:
             return LOCAL
-        address = dict(local_addresses(self.settings)).get(provider)
-        return f"{FOUND}{provider}" if address and is_loopback(address) else None
+        return f"{FOUND}{provider}" if provider in dict(local_addresses(self.settings)) else None
 
     def _connect(self, ref: Ref, stored: Stored | None) -> ConnectedModel | None:
         kind, _, provider = ref.connection.partition(":")

@@ -141,7 +141,6 @@ class ModelsOfRuns:
             label=offer.label,
             key=await self._unseal(stored) if stored else None,
             base_url=offer.base_url,
-            paid_by="user" if _is_own(offer) else "installation",
             network=public_network() if stored and stored.public and stored.base_url else None,
         )
 
@@ -204,7 +203,3 @@ class ModelsOfRuns:
 def _read_pinned(pinned: Mapping[str, Any]) -> tuple[str | None, dict[Task, Ref], bool]:
     about = pinned.get(FOR_KEY) or {}
     return about.get("user"), read_choice(pinned.get(CHOICE_KEY) or {}), bool(about.get("explicit"))
-
-
-def _is_own(offer: Offer) -> bool:
-    return offer.stored is not None and not offer.stored.shared

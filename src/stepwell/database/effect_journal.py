@@ -104,7 +104,7 @@ class SqlEffects:
         return self._database.submit(fenced(self._lease, work))
 
 
-def stands_behind(connection: Connection, run: Run) -> bool:
+def must_keep_steps(connection: Connection, run: Run) -> bool:
     """Whether a rollback must keep the run's steps: an effect began in them, and the run only continued what was already in the thread
     (with an answer, or without input). Deleting the steps would leave the call in the thread as if it had never begun, and its interrupt
     open. If the run had its own input, the call is deleted too."""

@@ -22,7 +22,7 @@ from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.checkpoints.sizes import measure_thread
 from stepwell.database.crons import CronTable
 from stepwell.database.database import SqlDatabase
-from stepwell.database.effect_journal import SqlEffects, stands_behind
+from stepwell.database.effect_journal import SqlEffects, must_keep_steps
 from stepwell.database.events.log import EventLog
 from stepwell.database.file_journal import SqlFileJournal, forget_lost
 from stepwell.database.keys_and_sessions import AccessRecords
@@ -153,7 +153,7 @@ class Persistence(ABC):
 
     async def keeps_steps(self, run: Run) -> bool:
         """Whether the run's steps stay when it is rolled back, because an effect began in them that the thread must still mention."""
-        return await self.database.read(lambda connection: stands_behind(connection, run))
+        return await self.database.read(lambda connection: must_keep_steps(connection, run))
 
     async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
         """The open interrupts of the owner's thread, in the order they were first seen."""

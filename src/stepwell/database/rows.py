@@ -1,4 +1,5 @@
-"""Converts database rows to records and back. It is the only module that knows which column belongs to which field."""
+"""Converts database rows to records and back. It knows the columns of assistants, threads and runs; modules with tables of their own read
+theirs."""
 
 from __future__ import annotations
 

@@ -344,8 +344,8 @@ class RunOutcome:
     """The run failed before any of its steps began, for example on input the graph can't accept. Its writes are undone, and the thread
     stays as it was, with its open interrupts."""
     rolled_back: bool = False
-    """Delete the run with its checkpoints. If an effect requires them to be kept (`stands_behind`), they stay, and the other fields say how
-    the run ended."""
+    """Delete the run with its checkpoints. If an effect requires them to be kept (`must_keep_steps`), they stay, and the other fields say
+    how the run ended."""
 
 
 @dataclass(frozen=True)

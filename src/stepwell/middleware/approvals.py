@@ -20,10 +20,9 @@ from stepwell.answers import approvals_fault, approvals_schema, ask
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.own_words import decided_by_person
 from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult
+from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
-PERMISSION_MODE = "permission_mode"
-"""The key of a run's mode in its `configurable` (`run_modes`)."""
 ACCEPTED = frozenset({"write_file", "edit_file", "move", "patch_file"})
 """The file changes about which `interrupt_on` does not ask in a run with `accept_edits`. What is deleted is gone: `delete` asks."""
 RULE = "stepwell_rule"

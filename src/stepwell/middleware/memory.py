@@ -5,7 +5,7 @@ start of a run ─▶ read the files (one call) ─▶ state: memory_contents, o
 model call ─────▶ system prompt, cache mark, <agent_memory> ... </agent_memory>
 ```
 The text changes whenever the user or the agent edits a file, so it stands after the mark that ends the cached part. It is the user's: it
-is framed as such, and nothing in it can end the frame (`framing`).
+is framed as such, and nothing in it can end the frame (`tools.framing`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from stepwell.backends.state import StateBackend
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.backends.text import version_of
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.framing import escape_tags, framed, framed_line, without_comments
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import ModelCall, RequestMiddleware
 from stepwell.middleware.source_files import Source, SourceFile, Step
 from stepwell.state.channels import incremental, latest
+from stepwell.tools.framing import escape_tags, framed, framed_line, without_comments
 
 _log = logging.getLogger(__name__)
 

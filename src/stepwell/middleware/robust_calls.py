@@ -39,7 +39,7 @@ from stepwell.clock import Clock, SystemClock
 from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.model_calls.deadlines import Deadlines, TimedCall
-from stepwell.middleware.model_calls.faults import Fault, failure, fault_of, label_of
+from stepwell.middleware.model_calls.faults import Fault, failure, fault_of, name_of
 from stepwell.middleware.model_calls.side_threads import SideThreads
 from stepwell.middleware.request import AsyncHandler, Handler, Response
 from stepwell.middleware.turns import turn_of
@@ -228,7 +228,7 @@ class _Call:
         write = getattr(self._request.runtime, "stream_writer", None)
         if write is None:
             return
-        event = {"type": what, "attempt": self._asked + 1, "reason": fault.kind, "model": label_of(self._request.model)}
+        event = {"type": what, "attempt": self._asked + 1, "reason": fault.kind, "model": name_of(self._request.model)}
         write({**event, "wait_s": round(wait_s, 3), "message_id": message_id})
 
     def _turn(self) -> str:

@@ -19,7 +19,7 @@ are called anyway, and asks there. Parallel calls then ask one question each; th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.human_in_the_loop import InterruptOnConfig
@@ -29,15 +29,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import InvalidRequestError
-from stepwell.middleware.approvals import ACCEPTED, PERMISSION_MODE, ApprovalMiddleware, gates, rule_about
+from stepwell.middleware.approvals import ACCEPTED, ApprovalMiddleware, gates, rule_about
 from stepwell.middleware.own_words import refuse
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.permission_modes import PERMISSION_MODE, RUN_MODES, RunMode
 from stepwell.tools.effects import declared_effect, is_file_change
 
-RunMode = Literal["plan", "ask", "accept_edits"]
 Treatment = Literal["run", "refuse"] | InterruptOnConfig
 """What happens with a call; a configuration if a person is asked."""
-RUN_MODES: tuple[str, ...] = get_args(RunMode)
 
 UNHELD = "stepwell_unheld"
 """The key in the metadata of `task` for the names of subagents that know nothing of modes."""

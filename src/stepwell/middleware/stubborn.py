@@ -20,7 +20,7 @@
 
 *Stopped* means the first of these that is possible: the application's own way to continue (with its `fallback`, the tutor asks its
 method's question); a question to the user, if the agent has `ask_user`; a final message that says what happened. None of this costs the
-user a model call, and answers by our own code are not charged (`own_words`, `payment`).
+user a model call, and answers by our own code are not charged (`own_words`).
 
 This middleware reads the last few messages of the thread (`turns.read_stall`) and remembers nothing else, so it works after a pause,
 after a crash and in subagents. It does not touch tool calls, so approvals, effects and charges see them unchanged.

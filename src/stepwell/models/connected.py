@@ -49,7 +49,6 @@ class ConnectedModel:
     key: Secret | None = None
     base_url: str | None = field(default=None, repr=False)
     """Not in `repr`, because an address may contain a password."""
-    paid_by: Literal["installation", "user"] = "installation"
     network: Callable[[ModuleType], Any] | None = field(default=None, repr=False, compare=False)
     """Makes an asynchronous transport to `base_url`, if its connections need more checks than usual, such as that the address is public.
     Gets the HTTP library that the provider's SDK uses: httpx, or its successor httpx2."""
@@ -63,7 +62,7 @@ class ConnectedModel:
 
 
 Settle = Callable[["CallUsage"], Awaitable[None]]
-"""Replaces what was expected of a call by what it used, once it has ended, failed or broken off."""
+"""Called once a call has ended, failed or broken off: replaces its expected usage with what it really used."""
 
 
 class CallWatch(Protocol):

@@ -8,7 +8,6 @@ for some seconds, because a page asks often.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +21,7 @@ from stepwell.models.access import normal_address
 from stepwell.models.provider_guide import guide_of
 from stepwell.models.providers import LLAMACPP, LM_STUDIO, OLLAMA
 from stepwell.settings import Settings
+from stepwell.variables import is_loopback
 
 if TYPE_CHECKING:
     import httpx
@@ -39,7 +39,6 @@ class FoundModel:
     name: str
     tools: bool | None = None
     sees: bool | None = None
-    thinks: bool | None = None
     context: int | None = None
     size_bytes: int | None = None
     loaded: bool | None = None
@@ -76,18 +75,14 @@ def local_addresses(settings: Settings) -> tuple[tuple[str, str], ...]:
             address = normal_address(provider, written)
         except ConfigurationError:  # reported where the address is used
             continue
-        if address and is_loopback(address):
+        if address and is_local_address(address):
             found.append((provider, address))
     return tuple(found)
 
 
-def is_loopback(address: str) -> bool:
+def is_local_address(address: str) -> bool:
     """Whether an address is on this computer, by its text alone."""
-    host = urlsplit(address).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return is_loopback(urlsplit(address).hostname or "")
 
 
 class Discovery:
@@ -174,7 +169,6 @@ def _of_ollama(tag: Mapping[str, Any], told: Mapping[str, Any]) -> FoundModel | 
         tag["name"],
         tools="tools" in abilities if says else None,
         sees="vision" in abilities if says else None,
-        thinks="thinking" in abilities if says else None,
         context=_count(windows[0]) if windows else None,
         size_bytes=_count(tag.get("size")),
     )

@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-PRICES_AS_OF = "2026-11"
-"""The month of the prices below, for the standard tier and the 5-minute cache: Anthropic's are from its price page, OpenAI's from public
-price tables. Check them before you rely on them."""
-
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -71,6 +67,8 @@ def describe_assumed(models: Collection[str]) -> str:
     )
 
 
+# As of November 2026, for the standard tier and the 5-minute cache: Anthropic's prices are from its price page, OpenAI's from public price
+# tables. Check them before you rely on them.
 # `provider:name` without its date -> price; a provider alone covers all of its models.
 PRICES: Mapping[str, Price] = {
     "anthropic:claude-opus-4-1": Price(15, 75, 1.5, 18.75),

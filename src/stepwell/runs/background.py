@@ -29,6 +29,7 @@ from stepwell.database.rows import to_time
 from stepwell.database.shared_spending import SqlSharedSpending, note_agent
 from stepwell.database.types import Assistant, BackgroundTask, Json, Lease, Run, RunRequest
 from stepwell.errors import InvalidRequestError, NotFoundError, ToolUseError
+from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.runs.threads.titles import title_of
 from stepwell.sql import Connection
 from stepwell.tools.background import (
@@ -80,7 +81,7 @@ class ServerTasks:
         self._find_assistant = find_assistant
         self._max_active = max_active
         self._shared = shared
-        self._passed_on = {background.PERMISSION_MODE, *passed_on}
+        self._passed_on = {PERMISSION_MODE, *passed_on}
         self._loop = asyncio.get_running_loop()
 
     def serve(self, agent: object) -> None:

@@ -28,7 +28,6 @@ from stepwell.clock import Clock
 from stepwell.database.callers import Caller, stamped
 from stepwell.database.events.reading import BEGINNING
 from stepwell.database.persistence import Persistence
-from stepwell.database.queue.background import PERMISSION_MODE
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.records.types import Page
 from stepwell.database.sent_messages import SentMessage, input_of
@@ -52,6 +51,7 @@ from stepwell.errors import (
     StepwellError,
     StorageUnavailableError,
 )
+from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.failures import describe_failure

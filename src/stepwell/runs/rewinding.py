@@ -33,7 +33,7 @@ from stepwell.tools.rewind.journal import FILE_JOURNAL
 
 if TYPE_CHECKING:
     # For types only: an agent's middleware takes a third of a second to import, and a server starts without it.
-    from stepwell.middleware.rewind.looking import Looking, Prospect
+    from stepwell.middleware.rewind.looking import Looking, RewindPlan
     from stepwell.middleware.rewind.reports import RewindReport
 
 _COPY = "__copy__"
@@ -88,15 +88,15 @@ class Rewinding:
                 distinct.append(replace(run, thread_id=thread_id))
         return distinct
 
-    async def _look(self, run: Run, others: Sequence[Run], turn_id: str, *, force: bool) -> Prospect:
-        from stepwell.middleware.rewind.looking import prospect
+    async def _look(self, run: Run, others: Sequence[Run], turn_id: str, *, force: bool) -> RewindPlan:
+        from stepwell.middleware.rewind.looking import plan_rewind
 
         async with self._looking(run) as looking:
             for other in others:
                 async with self._looking(other) as there:
                     if not looking.has_files_of(there):
                         raise RewindError(_SWITCHED)
-            steps = prospect(looking.graph, self._config(run), turn_id, force=force, context=run.request.context)
+            steps = plan_rewind(self._config(run), turn_id, force=force)
             return await arun_steps(steps, looking.aperform)
 
     @asynccontextmanager
@@ -126,7 +126,7 @@ class Rewinding:
         config = make_config(run, given={FILE_JOURNAL: self.persistence.files(run.thread_id)})
         return {**config, "configurable": {**config["configurable"], "checkpoint_ns": ""}}
 
-    async def _carry_out(self, owner: str | None, before: Run, found: Prospect, grants: object) -> RewindReport:
+    async def _carry_out(self, owner: str | None, before: Run, found: RewindPlan, grants: object) -> RewindReport:
         request = before.request
         order = RunOrder(
             assistant_id=request.assistant_id,
@@ -155,7 +155,7 @@ class Rewinding:
             return {**found.report, "can_rewind": False, "problem": str(failure.get("message")), "rewind_id": rewind_id}
         raise RewindError(str(failure.get("message")))
 
-    async def _add_cost(self, owner: str | None, newest: Run, found: Prospect) -> None:
+    async def _add_cost(self, owner: str | None, newest: Run, found: RewindPlan) -> None:
         """Add what model calls since the turn have cost, which nobody gives back."""
         if found.run_id is None:
             return

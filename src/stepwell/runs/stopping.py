@@ -6,7 +6,7 @@ moment, and leaves behind what does not end.
 **The unfinished text** (`PartialText`) is written into the thread as a message marked as unfinished, so that it is neither lost nor
 mistaken for a complete answer.
 
-**Open calls** (`close_open_calls`). If an effect requires it (`stands_behind`), a run keeps its steps when it is rolled back (ADR 0011).
+**Open calls** (`close_open_calls`). If an effect requires it (`must_keep_steps`), a run keeps its steps when it is rolled back (ADR 0011).
 Each call without a result gets one in the thread at once, so that nobody sees it open: if the call's effect began, the result says what the
 journal knows about the effect; all other calls get the same result as any stopped call. If this is not possible (a crash came first,
 another task's interrupt is open in the same step, the state has no messages), the calls are closed when the thread continues.

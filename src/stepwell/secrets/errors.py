@@ -12,6 +12,8 @@ import os
 import shutil
 from collections.abc import Iterator
 
+from stepwell.errors import errors_within
+
 _WORDLESS = "The error has no text: converting it to text fails."
 _COPYING = "some files could not be copied or moved"
 
@@ -46,16 +48,9 @@ def _without_places(text: str, error: BaseException) -> str:
 
 def _places_in(error: BaseException) -> Iterator[str]:
     """Paths that contain a folder and are mentioned by system errors: this error, its causes and the errors it groups."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
+    for one in errors_within(error):
         if isinstance(one, OSError):
             yield from (name for name in map(_text, (one.filename, one.filename2)) if "/" in name or "\\" in name)
-        waiting += [each for each in (one.__cause__, one.__context__) if each is not None]
-        waiting += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
 
 
 def _text(name: object) -> str:

@@ -2,7 +2,8 @@
 
 ```
 listening ─> app ─> monitoring, limits ─> routes/: policy (who: login), schemas ─> assembly (Services) ─> responses, sse
-                                               └─ protocol/   LangGraph's thread streams      facades   an application's own routes
+                                               ├─ protocol/   LangGraph's thread streams
+                                               └─ bridges/    MCP, A2A and OpenAI's API
 settings, addresses   its configuration                       page/   what a browser gets
 problems              an error as a response                  health, openapi   its state and its description
 ```

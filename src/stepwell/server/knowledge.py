@@ -77,7 +77,7 @@ class KnowledgeAid:
         self, owner: str, name: str, headers: Headers, receive: Receive, models: RunModels | None = None
     ) -> PageText:
         """The text of the file in a request's body; an image is read by one of the caller's `models`. `FetchRefusedError` or
-        `FetchFailedError` if it cannot be read; `Refused` or `Gone` if it does not arrive."""
+        `FetchFailedError` if it cannot be read; `BodyRefusedError` or `ClientGoneError` if it does not arrive."""
         with _turn(self._documents, owner, DOCUMENTS_AT_ONCE, "documents"):
             async with self._receiving.hold(owner, headers, receive) as content:
                 # By its name: whoever sends a file under another name did not mean a model to see it.

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 from uuid import UUID, uuid5
 
+from stepwell.tools.framing import escape_tags
+
 TASKS = "__stepwell_background"
 """The key of the server's host in a config's `configurable`. Two underscores keep it out of metadata and checkpoints."""
 SPENT_BEFORE = "__stepwell_spent_before"
@@ -25,7 +27,6 @@ WHOLE_RESULT = 8_000
 """How many characters of a result a wake message has at most."""
 
 _IDS = UUID("6a1f4d52-3b0c-5e0f-8a55-1d1c7e0b9f24")
-_LESS_THAN = {ord(letter): "&lt;" for letter in "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}"}
 
 TaskStatus = Literal["pending", "running", "waiting", "success", "error", "cancelled"]
 ENDED: frozenset[str] = frozenset({"success", "error", "cancelled"})
@@ -147,11 +148,12 @@ def split_graph_id(graph_id: str, served: Collection[str]) -> tuple[tuple[str, .
 
 
 def wake_text(task: AsyncTask, report: TaskReport) -> str:
-    """What a parent is told when a run of a task has ended. The answer is the subagent's text, so it stands in a frame."""
+    """What a parent is told when a run of a task has ended. The subagent wrote the answer, and perhaps the error: no tag begins in them, so
+    they cannot end the frame or imitate another speaker's."""
     subject = f"Background task {task['task_id']} ({task['agent_name']})"
     if report.status == "error":
-        return f"{subject} failed: {_cut(report.error or 'no reason is known', task)}"
-    return f"{subject} is done. Its answer:\n<background_result>\n{_cut(report.result or '', task)}\n</background_result>"
+        return f"{subject} failed: {_cut(report.error or 'no reason is known')}"
+    return f"{subject} is done. Its answer:\n<background_result>\n{_cut(report.result or '')}\n</background_result>"
 
 
 def wake_message(task: AsyncTask, report: TaskReport) -> dict[str, Any]:
@@ -203,6 +205,6 @@ def reports_of_tasks(messages: Sequence[Any]) -> dict[str, dict[str, float]]:
     return runs
 
 
-def _cut(text: str, task: AsyncTask) -> str:
-    shown = text[:WHOLE_RESULT].translate(_LESS_THAN)
+def _cut(text: str) -> str:
+    shown = escape_tags(text[:WHOLE_RESULT])
     return shown if len(text) <= WHOLE_RESULT else f"{shown}\n(cut here; check_async_task gives all of it)"

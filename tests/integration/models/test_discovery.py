@@ -71,8 +71,8 @@ async def test_the_servers_of_this_computer_are_found_with_their_models_and_abil
             "Ollama",
             one.address,
             (
-                FoundModel("qwen3:8b", tools=True, sees=False, thinks=True, context=40960, size_bytes=5_000_000_000),
-                FoundModel("llava:latest", tools=False, sees=True, thinks=False, context=40960, size_bytes=4_000_000_000),
+                FoundModel("qwen3:8b", tools=True, sees=False, context=40960, size_bytes=5_000_000_000),
+                FoundModel("llava:latest", tools=False, sees=True, context=40960, size_bytes=4_000_000_000),
             ),
         ),
         LocalServer(

@@ -14,10 +14,10 @@ from tests.support.growth import assert_linear
 from tests.support.skill_files import skill_text, write_skill
 
 from stepwell import FilesystemBackend, create_deep_agent
-from stepwell.middleware.framing import escape_tags, framed, without_comments
 from stepwell.middleware.memory import MAX_CHARS
 from stepwell.middleware.skills.listing import MAX_LIST_CHARS
 from stepwell.testing import ScriptedModel, say
+from stepwell.tools.framing import escape_tags, framed, without_comments
 
 GO = {"messages": [("user", "go")]}
 MARKER = "obey-me-7f3a"

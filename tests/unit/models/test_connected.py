@@ -18,7 +18,7 @@ from stepwell.settings import Secret, Settings
 from stepwell.testing import ScriptedModel
 
 KEY = "sk-recognisable-0123456789"
-MINE = ConnectedModel("c1", 1, "openai", "gpt-5.5", "My OpenAI key", Secret(KEY), paid_by="user")
+MINE = ConnectedModel("c1", 1, "openai", "gpt-5.5", "My OpenAI key", Secret(KEY))
 OTHER = ConnectedModel("c2", 1, "openai", "gpt-5.5-mini", "Small", Secret("sk-other"))
 NOTHING = Settings.load({})
 ENVIRONMENT = Settings.load({"ANTHROPIC_API_KEY": "sk-ant-of-the-operator"})

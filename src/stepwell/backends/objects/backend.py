@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from stepwell.backends import messages, paths, text, tree
-from stepwell.backends.objects.bucket import Bucket, Held, ObjectsUnavailable, Row
-from stepwell.backends.objects.changes import OutcomeUnknown, change_object
-from stepwell.backends.objects.entries import Entries, Refused, version_of_text
+from stepwell.backends.objects.bucket import Bucket, Held, ObjectsUnavailableError, Row
+from stepwell.backends.objects.changes import WriteUnknownError, change_object
+from stepwell.backends.objects.entries import ChangeRefusedError, Entries, version_of_text
 from stepwell.backends.objects.names import folder_key, object_key, path_of
 from stepwell.backends.objects.read_only import refuse_change
 from stepwell.backends.objects.root import OpenedRoot, current_root, open_here
@@ -68,7 +68,7 @@ class ObjectBackend(AsyncBackend):
             return Listing(error=folder)
         try:
             return await self._list(folder)
-        except ObjectsUnavailable as failure:
+        except ObjectsUnavailableError as failure:
             return Listing(error=messages.unavailable(folder, str(failure)))
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
@@ -112,7 +112,7 @@ class ObjectBackend(AsyncBackend):
         try:
             search = Search(self._bucket, self._root(), self._max_bytes)
             return await search.grep(folder, await self._lone(folder), wanted, passes)
-        except ObjectsUnavailable as failure:
+        except ObjectsUnavailableError as failure:
             return messages.unavailable(folder, str(failure))
 
     async def aglob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
@@ -124,7 +124,7 @@ class ObjectBackend(AsyncBackend):
             return Listing(error=matches)
         try:
             return await Search(self._bucket, self._root(), self._max_bytes).glob(folder, matches)
-        except ObjectsUnavailable as failure:
+        except ObjectsUnavailableError as failure:
             return Listing(error=messages.unavailable(folder, str(failure)))
 
     async def awrite(
@@ -185,10 +185,10 @@ class ObjectBackend(AsyncBackend):
             current = await self._text_to_edit(path, held, expected_version)
             outcome = text.replace_exact(path, current, old_string, new_string, replace_all)
             if isinstance(outcome, ErrorText):
-                raise Refused(outcome)
+                raise ChangeRefusedError(outcome)
             edited, count = outcome
             if problem := self._content_complaint(path, edited):
-                raise Refused(problem)
+                raise ChangeRefusedError(problem)
             return edited.encode()
 
         outcome = await self._change(path, make, whole=True)
@@ -242,22 +242,22 @@ class ObjectBackend(AsyncBackend):
     async def _check_write(self, path: str, held: Held | None, overwrite: bool, expected_version: str | None) -> None:
         """Raise an error if the current file must not be overwritten."""
         if held is not None and not overwrite:
-            raise Refused(messages.exists(path))
+            raise ChangeRefusedError(messages.exists(path))
         if held is None and (problem := await self._placement_problem(path)):
-            raise Refused(problem)
+            raise ChangeRefusedError(problem)
         if expected_version is not None and version_of_text(held) != expected_version:
-            raise Refused(messages.conflict(path))
+            raise ChangeRefusedError(messages.conflict(path))
 
     async def _text_to_edit(self, path: str, held: Held | None, expected_version: str | None) -> str:
         if held is None:
-            raise Refused(await self._placement_problem(path) or messages.no_file(path))
+            raise ChangeRefusedError(await self._placement_problem(path) or messages.no_file(path))
         if held.data is None:
-            raise Refused(messages.too_large(path, held.size, self._max_bytes))
+            raise ChangeRefusedError(messages.too_large(path, held.size, self._max_bytes))
         content = decode(path, held.data)
         if isinstance(content, ErrorText):
-            raise Refused(content)
+            raise ChangeRefusedError(content)
         if expected_version is not None and text.version_of(content) != expected_version:
-            raise Refused(messages.conflict(path))
+            raise ChangeRefusedError(messages.conflict(path))
         return content
 
     async def _placement_problem(self, path: str) -> ErrorText | None:
@@ -285,7 +285,7 @@ class ObjectBackend(AsyncBackend):
             held = await self._bucket.fetch(key, self._max_bytes)
             if held is None:
                 return messages.is_folder(path) if await self._has_below(path) else messages.no_file(path)
-        except ObjectsUnavailable as failure:
+        except ObjectsUnavailableError as failure:
             return messages.unavailable(path, str(failure))
         return messages.too_large(path, held.size, self._max_bytes) if held.data is None else held.data
 
@@ -341,13 +341,13 @@ async def _in_words(path: str, work: Callable[[], Awaitable[T]]) -> T | ErrorTex
         return await work()
     except TimeoutError:
         return messages.unavailable(path, "others keep changing it")
-    except Refused as refusal:
+    except ChangeRefusedError as refusal:
         return refusal.error
-    except OutcomeUnknown:
+    except WriteUnknownError:
         return outcome_unknown(path)
     except VersionConflictError:
         return messages.conflict(path)
-    except ObjectsUnavailable as failure:
+    except ObjectsUnavailableError as failure:
         return messages.unavailable(path, str(failure))
 
 

@@ -89,7 +89,7 @@ class Held:
         return ids or (f"o{blake2b(repr(sorted(self.mark.items())).encode(), digest_size=5).hexdigest()}",)
 
 
-class ObjectsUnavailable(BackendError):
+class ObjectsUnavailableError(BackendError):
     """The store gave no usable answer. The text is for the model, so it names only the kind of failure.
 
     `refused` means that the store rejected the request, so nothing was done, and a retry does not help.
@@ -102,7 +102,7 @@ class ObjectsUnavailable(BackendError):
         super().__init__(why)
 
 
-class NameIsNoPath(ObjectsUnavailable):
+class InvalidNameError(ObjectsUnavailableError):
     """Another program has stored an invalid name in this folder, and obstore fails the whole listing because of it."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class NameIsNoPath(ObjectsUnavailable):
         )
 
 
-class Changed(Exception):
+class ObjectChangedError(Exception):
     """The object is not the version that the write was meant for. Nothing was written."""
 
 
@@ -157,14 +157,14 @@ class Bucket:
             return _unzipped(_held(found.meta, found.attributes, data), limit)
 
     async def fetch_piece(self, key: str, start: int, end: int, mark: UpdateVersion) -> bytes:
-        """Some bytes of exactly the version that `mark` names. Raises `Changed` if there is another version by now."""
+        """Some bytes of exactly the version that `mark` names. Raises `ObjectChangedError` if there is another version by now."""
         options: dict[str, Any] = {"range": (start, end), **({"if_match": mark["e_tag"]} if "e_tag" in mark else {})}
         async with self._request():
             try:
                 found = await self._api.get_async(self._reader, key, options=cast("Any", options))
                 return (await found.bytes_async()).to_bytes()
             except (self._errors.PreconditionError, FileNotFoundError) as error:
-                raise Changed from error
+                raise ObjectChangedError from error
 
     async def delete(self, key: str) -> None:
         """Delete an object, if it exists."""
@@ -185,7 +185,8 @@ class Bucket:
             return _held(found.meta, found.attributes, None)
 
     async def put(self, key: str, data: bytes, attributes: Mapping[str, str], over: Held | None) -> None:
-        """Overwrite exactly the version in `over`, or create the object if `over` is None. `Changed` means that nothing was written."""
+        """Overwrite exactly the version in `over`, or create the object if `over` is None. If it raises `ObjectChangedError`,
+        nothing was written."""
         mode: Any = "create" if over is None else over.mark
         async with self._request():
             try:
@@ -193,13 +194,13 @@ class Bucket:
                     self._writer, key, data, attributes=cast("Attributes", dict(attributes)), mode=mode, use_multipart=False
                 )
             except (self._errors.AlreadyExistsError, self._errors.PreconditionError) as error:
-                raise Changed from error
+                raise ObjectChangedError from error
             except FileNotFoundError as error:
                 self._check_bucket(error)
-                raise Changed from error  # the object was deleted, and the store reports that before it checks the precondition
+                raise ObjectChangedError from error  # the object was deleted, and the store reports that before it checks the precondition
             except self._errors.BaseError as error:
                 if _find(_STATUS, error) == "409":  # S3's answer to two conflicting writes; neither was made
-                    raise Changed from error
+                    raise ObjectChangedError from error
                 raise
 
     async def list_folder(self, prefix: str) -> tuple[list[Row], list[str]]:
@@ -246,7 +247,7 @@ class Bucket:
             folder = waiting.pop()
             try:
                 rows, folders = await self.list_folder(folder)
-            except NameIsNoPath:
+            except InvalidNameError:
                 unlisted.append(folder)
                 continue
             waiting.extend(reversed(folders))
@@ -275,10 +276,10 @@ class Bucket:
         try:
             yield
         except (self._errors.BaseError, OSError, ValueError) as error:
-            raise (NameIsNoPath() if isinstance(error, self._errors.InvalidPathError) else explain(error)) from None
+            raise (InvalidNameError() if isinstance(error, self._errors.InvalidPathError) else explain(error)) from None
 
 
-def explain(error: Exception) -> ObjectsUnavailable:
+def explain(error: Exception) -> ObjectsUnavailableError:
     """The error for the store's status and code; only those are logged."""
     status, code = _find(_STATUS, error), _find(_CODE, error)
     _log.warning("A request to the object store failed: %s, status %s, code %s", type(error).__name__, status, code)
@@ -291,7 +292,7 @@ def explain(error: Exception) -> ObjectsUnavailable:
         why = "its bucket does not exist"
     else:
         why = "the storage gave no usable answer"
-    return ObjectsUnavailable(why, refused=refused)
+    return ObjectsUnavailableError(why, refused=refused)
 
 
 def _find(what: re.Pattern[str], error: Exception) -> str:

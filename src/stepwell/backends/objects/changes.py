@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from stepwell.backends.objects.bucket import LINEAGE, Bucket, Changed, Held, ObjectsUnavailable
+from stepwell.backends.objects.bucket import LINEAGE, Bucket, Held, ObjectChangedError, ObjectsUnavailableError
 from stepwell.errors import VersionConflictError
 
 MAX_REBASES = 5
@@ -39,7 +39,7 @@ Make = Callable[[Held | None], Awaitable[bytes]]
 """Makes the new content from the current one. If it raises an error, the change ends before anything is written."""
 
 
-class OutcomeUnknown(VersionConflictError):
+class WriteUnknownError(VersionConflictError):
     """No answer came, and the current version does not show whether it contains our change."""
 
     retryable = False
@@ -65,18 +65,18 @@ async def change_object(bucket: Bucket, key: str, read: Read, make: Make, write_
             if fate == "written":
                 return written
             if fate == "unknown":
-                raise OutcomeUnknown("the storage did not answer, and others have written since")
+                raise WriteUnknownError("the storage did not answer, and others have written since")
             if fate == "not written":
                 unanswered = None
         written = await make(held)
         try:
             await bucket.put(key, written, _attributes(key, held, write_id), held)
             return written
-        except Changed:
+        except ObjectChangedError:
             rebases += 1
             if rebases > MAX_REBASES:
                 return await _settle(read, unanswered, write_id, written)
-        except ObjectsUnavailable as failure:
+        except ObjectsUnavailableError as failure:
             if failure.refused and unanswered is None:
                 raise
             unanswered = Attempt(held)
@@ -101,9 +101,9 @@ def judge(unanswered: Attempt, held: Held | None, write_id: str) -> Literal["wri
 async def _read_again(read: Read, unanswered: Attempt | None) -> Held | None:
     try:
         return await read()
-    except ObjectsUnavailable:
+    except ObjectsUnavailableError:
         if unanswered:
-            raise OutcomeUnknown("the storage did not answer") from None
+            raise WriteUnknownError("the storage did not answer") from None
         raise
 
 
@@ -114,7 +114,7 @@ async def _settle(read: Read, unanswered: Attempt | None, write_id: str, written
         return written
     if fate == "not written":
         raise VersionConflictError("others kept changing the object")
-    raise OutcomeUnknown("the storage did not answer")
+    raise WriteUnknownError("the storage did not answer")
 
 
 def _attributes(key: str, held: Held | None, write_id: str) -> dict[str, str]:

@@ -25,7 +25,7 @@ AT_ONCE = 200
 _BLANK: FileData = {"content": [], "created_at": "", "modified_at": ""}
 
 
-class Refused(Exception):
+class ChangeRefusedError(Exception):
     """Ends a deletion or a move with an error for the model."""
 
     def __init__(self, error: ErrorText) -> None:
@@ -45,9 +45,9 @@ class Entries:
         """Delete a file or a folder, and return the number of files."""
         doomed = await self._files_at(path)
         if not doomed:
-            raise Refused(messages.nothing_there(path))
+            raise ChangeRefusedError(messages.nothing_there(path))
         if expected_version is not None and path not in doomed:
-            raise Refused(messages.conflict(path))
+            raise ChangeRefusedError(messages.conflict(path))
         await _all(self._delete_one(each, expected_version) for each in doomed)
         return len(doomed)
 
@@ -55,9 +55,9 @@ class Entries:
         """Move a file or a folder, and return the number of files."""
         planned = tree.plan_move(dict.fromkeys(await self._around(old, new), _BLANK), old, new, overwrite)
         if isinstance(planned, ErrorText):
-            raise Refused(planned)
+            raise ChangeRefusedError(planned)
         if expected_version is not None and planned[0][0] != old:
-            raise Refused(messages.conflict(old))
+            raise ChangeRefusedError(messages.conflict(old))
         copied: dict[str, Held] = {}
 
         async def copy(before: str, after: str) -> None:
@@ -102,27 +102,27 @@ class Entries:
                 expected_version is not None
                 and version_of_text(await self.bucket.fetch(key, self.max_bytes)) != expected_version
             ):
-                raise Refused(messages.conflict(path))
+                raise ChangeRefusedError(messages.conflict(path))
             if seen is not None:
                 held = await self.bucket.look(key)
                 if held is not None and held.mark != seen.mark:
-                    raise Refused(messages.conflict(path))
+                    raise ChangeRefusedError(messages.conflict(path))
             await self.bucket.delete(key)
 
     async def _copy(self, old: str, new: str, overwrite: bool, expected_version: str | None) -> Held:
         key, target = self._key(old), self._key(new)
         held = await self.bucket.fetch(key, self.max_bytes)
         if held is None:
-            raise Refused(messages.nothing_there(old))
+            raise ChangeRefusedError(messages.nothing_there(old))
         if held.data is None:
-            raise Refused(messages.too_large(old, held.size, self.max_bytes))
+            raise ChangeRefusedError(messages.too_large(old, held.size, self.max_bytes))
         if expected_version is not None and version_of_text(held) != expected_version:
-            raise Refused(messages.conflict(old))
+            raise ChangeRefusedError(messages.conflict(old))
         data = held.data
 
         async def make(there: Held | None) -> bytes:
             if there is not None and not overwrite:
-                raise Refused(messages.taken(new))
+                raise ChangeRefusedError(messages.taken(new))
             return data
 
         async with self._hold(target):
@@ -136,7 +136,7 @@ class Entries:
     def _key(self, path: str) -> str:
         key = object_key(self.bucket.kind, self.root, path)
         if isinstance(key, ErrorText):
-            raise Refused(key)
+            raise ChangeRefusedError(key)
         return key
 
     @asynccontextmanager

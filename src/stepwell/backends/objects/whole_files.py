@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stepwell.backends.objects.bucket import Bucket, Changed, Held
+from stepwell.backends.objects.bucket import Bucket, Held, ObjectChangedError
 from stepwell.backends.objects.changes import change_object
 from stepwell.backends.objects.names import folder_key, object_key, path_of
 from stepwell.backends.protocol import ErrorText
@@ -50,7 +50,7 @@ class BucketFiles:
         for begin in range(start, end, _PIECE):
             try:
                 yield await self.bucket.fetch_piece(key, begin, min(begin + _PIECE, end), held.mark)
-            except Changed:
+            except ObjectChangedError:
                 raise VersionConflictError("The file was changed while it was read. Read it again.") from None
 
     async def put(self, root: str, path: str, source: Path, base: Base) -> FileFacts:

@@ -21,6 +21,7 @@ from acp.schema import SessionInfo
 
 from stepwell.cli.acp.folder_agent import GRAPH, MOUNT, build_folder_agent, choose_folder_model, load_editor_tools
 from stepwell.errors import ConfigurationError, NotFoundError
+from stepwell.permission_modes import PERMISSION_MODE, RUN_MODES
 from stepwell.private_files import make_private_folder, open_private
 from stepwell.products import installed_products
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
@@ -29,11 +30,10 @@ from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 from stepwell.settings import Settings
 from stepwell.terminal.acp.conversation import EditorThread
 from stepwell.terminal.acp.folder import EditorFolder
-from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
+from stepwell.terminal.chat.options import STREAM_MODES, USUAL
 from stepwell.terminal.dialogue.engine_session import EngineSession, open_engine
 from stepwell.validation import suggest
 
-MODES = ("messages-tuple", "updates", "custom")
 _DATABASE, _ABOUT = "thread.db", "session.json"
 _PROJECT_FIELD = "current_project_id"
 _log = logging.getLogger(__name__)
@@ -167,7 +167,7 @@ class ThreadsHere:
         configurable: dict[str, Any] = {"cwd": str(folder)}
         if modes and about["mode"] in RUN_MODES:
             configurable[PERMISSION_MODE] = about["mode"]
-        session = EngineSession(opened, thread_id, MODES, subgraphs=True, configurable=configurable)
+        session = EngineSession(opened, thread_id, STREAM_MODES, subgraphs=True, configurable=configurable)
         mount = self._chosen.mount or ("/" if fields and _PROJECT_FIELD in fields else None)
 
         def note(facts: dict[str, Any]) -> None:

@@ -15,12 +15,13 @@ from langgraph_sdk.errors import APIStatusError, UnprocessableEntityError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 from langgraph_sdk.schema import Assistant
 
-from stepwell.cli.chat.on_server import MODES, choose_assistant
+from stepwell.cli.chat.on_server import choose_assistant
 from stepwell.errors import ConfigurationError, NotFoundError
+from stepwell.permission_modes import PERMISSION_MODE, RUN_MODES
 from stepwell.settings import Settings
 from stepwell.terminal.acp.conversation import EditorThread
 from stepwell.terminal.acp.folder import EditorFolder
-from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
+from stepwell.terminal.chat.options import STREAM_MODES, USUAL
 from stepwell.terminal.dialogue.remote_session import NEWEST, RemoteSession, ServerLine, check_address
 from stepwell.terminal.dialogue.server_errors import as_sentences
 
@@ -89,7 +90,13 @@ class ThreadsOnServer:
         modes = await self._modes(assistant["graph_id"])
         configurable: dict[str, Any] = {PERMISSION_MODE: mode} if mode in RUN_MODES and mode in modes else {}
         line = ServerLine(
-            self._client, self._url, assistant["assistant_id"], _log.warning, MODES, subgraphs=True, configurable=configurable
+            self._client,
+            self._url,
+            assistant["assistant_id"],
+            _log.warning,
+            STREAM_MODES,
+            subgraphs=True,
+            configurable=configurable,
         )
         mount = "/" if await self._works_on_device(assistant["assistant_id"]) else None
         session = RemoteSession(line, thread_id, carry_on=_RELOAD)

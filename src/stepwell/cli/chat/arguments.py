@@ -10,8 +10,8 @@ from pathlib import Path
 
 from stepwell.addresses import DEFAULT_URL
 from stepwell.errors import needs_extra
+from stepwell.permission_modes import RUN_MODES
 from stepwell.products import ChatApp, installed_products, load_place
-from stepwell.terminal.chat.options import RUN_MODES
 from stepwell.terminal.commands import Commands, UsageError, add_url
 
 

@@ -20,6 +20,7 @@ from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.products import ChatApp
 from stepwell.settings import Settings
 from stepwell.terminal.chat.loop import Chat
+from stepwell.terminal.chat.options import STREAM_MODES
 from stepwell.terminal.chat.project import FolderProject
 from stepwell.terminal.dialogue.remote_session import NEWEST, RemoteSession, ServerLine, open_client
 from stepwell.terminal.dialogue.server_errors import as_sentences, refusal
@@ -28,7 +29,6 @@ from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.terminal.own_command import spell_command
 from stepwell.validation import suggest
 
-MODES = ("messages-tuple", "updates", "custom")
 USUAL_ASSISTANT = "simple_agent"
 _FIRST_CONTACT_S = 5.0
 
@@ -47,7 +47,7 @@ def run(
     terminal = Terminal(sys.stdin, sys.stdout)
     with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
         chosen = runner.run(choose_assistant(client, address, assistant, thread))
-        line = ServerLine(client, address, chosen["assistant_id"], terminal.line, MODES, subgraphs=True)
+        line = ServerLine(client, address, chosen["assistant_id"], terminal.line, STREAM_MODES, subgraphs=True)
         conversations = RemoteConversations(line)
         session = runner.run(conversations.open(thread)) if thread else None
         device = FolderProject(project, terminal) if project is not None else None

@@ -20,10 +20,10 @@ from collections.abc import AsyncIterator, Sequence
 from stepwell.clock import Clock
 from stepwell.database.database import SqlDatabase
 from stepwell.database.documents.book import DocumentBook, Texts
-from stepwell.database.documents.rows import forget_unneeded, read_fields, standing_numbers
+from stepwell.database.documents.rows import read_fields, standing_numbers
 from stepwell.database.events.appending import Appends, HandOver
 from stepwell.database.events.followers import Followers
-from stepwell.database.events.reading import BEGINNING, LARGEST_SEQ, Reader, events_after, last_seq
+from stepwell.database.events.reading import BEGINNING, Reader, events_after, last_seq
 from stepwell.database.events.rows import insert_events
 from stepwell.database.rows import to_time
 from stepwell.database.types import Lease, NewEvent, RunEvent
@@ -114,17 +114,6 @@ class EventLog:
             while (events := await reader.next()) is not None:
                 if events:
                     yield events
-
-    async def trim(self, thread_id: str, *, before: int) -> int:
-        """Delete events below `before`. Returns how many."""
-
-        def work(connection: Connection) -> int:
-            bound = min(before, LARGEST_SEQ)
-            gone = connection.execute("DELETE FROM events WHERE thread_id = ? AND seq < ?", (thread_id, bound)).rowcount
-            forget_unneeded(connection, thread_id)
-            return gone
-
-        return await self._database.write(work)
 
     def _committed(self, thread_id: str, events: Sequence[RunEvent]) -> None:
         self.followers.give(thread_id, events)

@@ -11,7 +11,7 @@ Rules to keep:
 - The limit of a parent's tasks is checked in the transaction that starts one, in the parent's lane, so calls of one step cannot exceed it.
 - One run of a task wakes the parent at most once: the id of the waking run follows from the run that ended. A run that pauses for an
   answer, or is cancelled, wakes nobody.
-- Whatever starts a run on a task's thread (the parent, an answer, a person), the task's own graph drives it (`as_task`).
+- Whatever starts a run on a task's thread (the parent, an answer, a person), the task's own graph drives it (`admission._as_task`).
 - A task keeps the parent's configuration, context and mode, whoever starts its runs, and so does a run that wakes the parent. Secrets in
   them are not stored with the task: a person who goes on with it gives them again.
 - A message to a task is never lost: if its run is replaced before the message is in the thread, the next run has it too.
@@ -25,18 +25,17 @@ from typing import Any
 
 from stepwell.database.checkpoints.packing import unpack_metadata
 from stepwell.database.queue import admission as admissions
-from stepwell.database.queue.types import Admission, Admitted
+from stepwell.database.queue.types import IS_PENDING, Admission, Admitted
 from stepwell.database.records import interrupts
 from stepwell.database.records.background import STATUSES, count_open, read_answer, read_spent
 from stepwell.database.rows import dumps, from_time, loads, request_from_text, request_to_text
 from stepwell.database.types import CancelAction, Json, Run, RunRequest, RunStatus
+from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.sql import Connection
 from stepwell.tools.background import SPENT_BEFORE, AsyncTask, TaskReport, background_graph_id, wake_message, wake_run_id
 
 HELD = 253_402_214_400.0
 """The due time of a run that waits until its thread has no open question: the last day that a date can have."""
-PERMISSION_MODE = "permission_mode"
-"""As in `middleware/approvals`."""
 _REWIND = "rewind"
 """The name in the metadata of a run that takes turns back. Such a run has no mode."""
 _RUNS_LOOKED_AT = 10
@@ -161,7 +160,7 @@ def hand_on(connection: Connection, run: Run) -> None:
     """A run of a task was stopped. If a newer run has replaced it before its input was in the thread, that run gets the input too, and
     tells the parent if this one would have."""
     newer = connection.execute(
-        "SELECT run_id, request FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND status = 'pending' AND attempt = 0"
+        f"SELECT run_id, request FROM runs WHERE thread_id = ? AND {IS_PENDING} AND attempt = 0"  # noqa: S608 - fixed text
         " AND multitask_strategy = 'interrupt' AND number > (SELECT number FROM runs WHERE run_id = ?) ORDER BY number LIMIT 1",
         (run.thread_id, run.run_id),
     ).fetchone()
@@ -195,7 +194,7 @@ def _messages(given: Mapping[str, Any]) -> list[Any]:
 def hold_wakes(connection: Connection, thread_id: str) -> bool:
     """The thread waits for a person: hold the runs that would tell it about tasks. Returns whether there were any."""
     held = connection.execute(
-        "UPDATE runs SET due_at = ?, later = 1 WHERE thread_id = ? AND status IN ('pending', 'running') AND status = 'pending'"
+        f"UPDATE runs SET due_at = ?, later = 1 WHERE thread_id = ? AND {IS_PENDING}"  # noqa: S608 - fixed text
         " AND attempt = 0 AND later = 0 AND run_id IN (SELECT wake_run FROM background_wakes WHERE parent_thread_id = ?)",
         (HELD, thread_id, thread_id),
     )

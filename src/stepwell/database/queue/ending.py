@@ -12,7 +12,7 @@ from stepwell.database.documents.rows import document_insertions, forget_unneede
 from stepwell.database.events.rows import event_insertions, insert_events, number_events
 from stepwell.database.queue.background import go_back, hand_on, hold_wakes, wake_parent
 from stepwell.database.queue.suspects import Crash
-from stepwell.database.queue.types import HELD_UP_S
+from stepwell.database.queue.types import HELD_UP_S, IS_PENDING
 from stepwell.database.records import interrupts
 from stepwell.database.records.steps import step_insertions
 from stepwell.database.records.thread_state import read_values, text_columns, value_changes
@@ -34,7 +34,7 @@ from stepwell.database.webhooks import insert_webhook
 from stepwell.sql import Change, Connection, Row
 from stepwell.state import wire
 
-_WAITS = "o.status IN ('pending', 'running') AND o.status = 'pending' AND o.due_at <= ?"
+_WAITS = f"{IS_PENDING} AND due_at <= ?"
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after the run's end, for readers that lag a little behind."""
 
@@ -87,7 +87,7 @@ def end_pending(connection: Connection, run_id: str, action: CancelAction, reaso
     """End a run that has no driver because it was cancelled before it began, or before it was recovered."""
     run = _run(connection, run_id)
     sent_messages.leave(connection, run, now)
-    keeps_steps = action != "rollback" or effect_journal.stands_behind(connection, run)
+    keeps_steps = action != "rollback" or effect_journal.must_keep_steps(connection, run)
     if run.attempt == 0:
         interrupts.take_back(connection, run.thread_id, run_id)
     elif keeps_steps:
@@ -283,9 +283,9 @@ def _has_more(connection: Connection, thread_id: str, but: str, now: float) -> b
 
 
 def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutcome, now: float) -> None:
-    """End a driven run as if it had never existed. If an effect requires its steps to be kept (`stands_behind`), leave its thread as a
+    """End a driven run as if it had never existed. If an effect requires its steps to be kept (`must_keep_steps`), leave its thread as a
     stopped run would."""
-    keeps_steps = effect_journal.stands_behind(connection, run)
+    keeps_steps = effect_journal.must_keep_steps(connection, run)
     if keeps_steps:
         connection.change_all([*_thread_changes(connection, lease, outcome, now, 0, None)])
     _forget(connection, run, keeps_steps=keeps_steps)

@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from stepwell.database.access import all_of, owned_by
 from stepwell.database.queue import ending, suspects
-from stepwell.database.queue.types import ClaimedRun
+from stepwell.database.queue.types import IS_PENDING, ClaimedRun
 from stepwell.database.queue.unreadable_runs import UnreadableRun, set_aside
 from stepwell.database.records import thread_state
 from stepwell.database.rows import dumps, run_from_row
@@ -67,7 +67,7 @@ SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({susp
   EXISTS ({suspects.PENDING}) AS suspected
 """
 # A condition on `runs`: waiting, and could be driven now.
-_WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
+_WAITS = f"{IS_PENDING} AND due_at <= :now"
 
 
 # A condition on `threads AS t`: leased by `:worker`, or by a worker whose heartbeat expired by `:silent`.

@@ -81,7 +81,7 @@ _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
 _UNREAD_S = 60.0
 _UNHEARD_S = 1.0
-"""How long one who waits for a run trusts that its end would have been heard."""
+"""How long a caller that waits for a run admitted here listens for its end before it reads the database."""
 _CANCELLED_AT_ONCE = 50
 """How many runs one transaction cancels. If there were thousands, other work would wait for it, and on Postgres workers that claim runs
 would abort it each time."""
@@ -109,7 +109,8 @@ class RunQueue:
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._open: dict[str, None] = {}
-        """Runs that were admitted here and of whose end nothing was heard since: whoever waits for one need not look first."""
+        """Runs that were admitted here and have not ended, as far as this process knows. A caller that waits for one need not read the
+        database first."""
         self._readers: dict[str, Callable[[], None]] = {}
         self._unread: set[str] = set()
         self._turn = ""

@@ -41,7 +41,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 from uuid import uuid4
 
-from stepwell.database.queue.types import MAX_COUNTED_CRASHES
+from stepwell.database.queue.types import IS_PENDING, MAX_COUNTED_CRASHES
 from stepwell.database.rows import dumps, loads
 from stepwell.sql import Connection, Row
 
@@ -191,7 +191,7 @@ def forgive(connection: Connection, worker: str) -> None:
 
 def forgive_waiting(connection: Connection) -> None:
     """The only process died while no suspect was driven, so none of the waiting ones caused it."""
-    waiting = f"SELECT * FROM runs WHERE {_OPEN} AND status = 'pending' AND crashes > 0 ORDER BY number"  # noqa: S608 - fixed text
+    waiting = f"SELECT * FROM runs WHERE {IS_PENDING} AND crashes > 0 ORDER BY number"  # noqa: S608 - fixed text
     for row in connection.execute(waiting).fetchall():
         _keep(connection, row["run_id"], crash_log(row)[:-1], row["crash_mark"], row["suspect_group"])
 

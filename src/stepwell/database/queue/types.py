@@ -14,6 +14,8 @@ MAX_COUNTED_CRASHES = 5
 """How many worker deaths must point at a run before it is given up."""
 LEASE_S = 8.0
 """How long a worker keeps its leases without a heartbeat. It sends four in that time."""
+IS_PENDING = "status IN ('pending', 'running') AND status = 'pending'"
+"""A condition on `runs`. The first half repeats the condition of the partial index `runs_open`, because SQLite uses the index only then."""
 HELD_UP_S = 120.0
 """How long a step may block a worker's event loop before others, if any, take its runs over."""
 

@@ -30,8 +30,9 @@ SLICE_ROWS = 200
 SLICE_BYTES = 128 * 1024
 
 _RUNS = Kept("runs", "run_id", "length(request) + COALESCE(length(result), 0)")
+EVENTS = Kept("events", size="length(data)")
 _OF_THREAD = (
-    Kept("events", size="length(data)"),
+    EVENTS,
     Kept("documents", size="length(changes)"),
     Kept("writes", size="length(value)"),
     Kept("replaced_writes", size="length(value)"),

@@ -8,17 +8,15 @@ from typing import Literal
 from stepwell.database.database import Separate
 from stepwell.database.documents.rows import DocumentReader, forget_unneeded, read_text
 from stepwell.database.records.base import RecordsPart
-from stepwell.database.records.erasing import delete_slice
+from stepwell.database.records.erasing import EVENTS, delete_slice
 from stepwell.database.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.database.records.threads import owned_thread
 from stepwell.database.records.types import Page
 from stepwell.database.rows import run_from_row
-from stepwell.database.tables import Kept
 from stepwell.database.types import Run, RunStatus
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
-_EVENTS = Kept("events", size="length(data)")
 # `number` is the order of admission, which also orders runs created at the same moment.
 _ORDER: Order = {"created_at": "number", "updated_at": "updated_at", "status": "status", "run_id": "run_id"}
 
@@ -34,7 +32,7 @@ class RunRecords(RecordsPart):
         return await self._database.read(lambda connection: _run_and_result(connection, owner, thread_id, run_id))
 
     async def runs_named(self, owner: str | None, run_ids: Iterable[str]) -> list[Run]:
-        """Those of these runs that there still are, on whatever thread; the newest first."""
+        """The runs with these ids that still exist, on any thread; newest first."""
         wanted = sorted(set(run_ids))
         where = all_of(
             Clause(f"run_id IN ({', '.join('?' * len(wanted))})", tuple(wanted)),
@@ -63,7 +61,7 @@ class RunRecords(RecordsPart):
             """Delete one slice of the run's events; after the last slice, the run itself. Returns whether there may be more."""
             if not _run(connection, owner, thread_id, run_id).finished:
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
-            if delete_slice(connection, _EVENTS, "run_id = ?", (run_id,)):
+            if delete_slice(connection, EVENTS, "run_id = ?", (run_id,)):
                 return True
             for table in ("webhooks", "steps", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - names of ours
@@ -91,11 +89,6 @@ class RunRecords(RecordsPart):
             return [row["run_id"] for row in connection.execute(sql, where.bound)]
 
         return await self._database.read(work)
-
-    async def count_active_runs(self, owner: str) -> int:
-        """This owner's pending and running runs."""
-        sql = "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')"
-        return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
 
 
 _RUNS = "SELECT * FROM runs WHERE "

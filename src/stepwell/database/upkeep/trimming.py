@@ -14,7 +14,7 @@ from itertools import islice
 from stepwell.database.database import SqlDatabase, Work
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.records import request_keys
-from stepwell.database.records.erasing import SLICE_ROWS, delete_slice
+from stepwell.database.records.erasing import EVENTS, SLICE_ROWS, delete_slice
 from stepwell.database.tables import Kept
 from stepwell.sql import Connection
 
@@ -30,7 +30,6 @@ AT_REST = (
 a breakpoint is `interrupted`, so it is not idle either."""
 
 _AT_ONCE = 50
-_EVENTS = Kept("events", size="length(data)")
 
 # Events below this number are older than the limit and belong to runs that have ended, but not to the newest run, whose last values are its
 # result. New events only come at the end, so an event below this number stays below it.
@@ -99,7 +98,7 @@ async def trim_events(database: SqlDatabase, before: float, *, dry_run: bool) ->
             if dry_run:
                 gone += await database.read(_counting(*where))
                 continue
-            while some := await database.write(_deleting(_EVENTS, *where), frees=True):
+            while some := await database.write(_deleting(EVENTS, *where), frees=True):
                 gone += some
             await database.write(partial(forget_unneeded, thread_id=thread_id), frees=True)
         after = threads[-1]

@@ -25,7 +25,7 @@ from stepwell.middleware.rewind.middleware import (
 from stepwell.middleware.rewind.planning import REWIND, find_turn, plan
 from stepwell.middleware.rewind.reports import RewindReport, state_changes
 from stepwell.middleware.rewind.restoring import Files, look
-from stepwell.tools.rewind.journal import Entry, FileJournal
+from stepwell.tools.rewind.journal import Entry
 from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
 
 
@@ -38,7 +38,7 @@ class GraphCall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class RewindPlan:
     """What a rewind would do, and how to do it."""
 
     report: RewindReport
@@ -59,9 +59,7 @@ def config_of(config: RunnableConfig) -> RunnableConfig:
     return {**config, "configurable": {**configurable, "checkpoint_ns": ""}}
 
 
-def prospect(
-    graph: Any, config: RunnableConfig, turn_id: str, *, force: bool, context: Any = None, journal: FileJournal | None = None
-) -> Steps[GraphCall | Request, Prospect]:
+def plan_rewind(config: RunnableConfig, turn_id: str, *, force: bool) -> Steps[GraphCall | Request, RewindPlan]:
     """Look at a thread. Requests are calls of the graph, of the thread's backend and of its journal (`Looking` performs them)."""
     _check_turn_id(turn_id)
     head = yield GraphCall(False, "get_state", (config,))
@@ -83,7 +81,7 @@ def prospect(
         messages[-1].id if messages else None,
         force=force,
     )
-    return Prospect(report, order, checkpoint_id, mark.run_id or None)
+    return RewindPlan(report, order, checkpoint_id, mark.run_id or None)
 
 
 def runtime_for(graph: Any, config: RunnableConfig, state: Any, context: Any) -> ToolRuntime[Any, Any]:
@@ -95,7 +93,7 @@ def runtime_for(graph: Any, config: RunnableConfig, state: Any, context: Any) ->
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Performs the requests of `prospect` on one graph."""
+    """Performs the requests of `plan_rewind` on one graph."""
 
     graph: Any
     files: Files

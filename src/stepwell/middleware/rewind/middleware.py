@@ -39,7 +39,7 @@ from stepwell.errors import ConfigurationError, InvalidRequestError, RewindConfl
 from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult, tool_runtime
 from stepwell.middleware.rewind.planning import REWIND, find_turn, notes_since, plan
 from stepwell.middleware.rewind.reports import COMMANDS, RewindReport, describe_change, describe_notes
-from stepwell.middleware.rewind.restoring import Files, Outlook, look, restore
+from stepwell.middleware.rewind.restoring import FileOutlook, Files, look, restore
 from stepwell.tools.effects import declared_effect, is_file_change
 from stepwell.tools.files.tools import backend_for
 from stepwell.tools.rewind.folder import FolderJournals
@@ -229,7 +229,7 @@ def _go_back(order: RewindOrder, config: Mapping[str, Any]) -> Steps[Request, Re
     if mark is None:
         return None
     yield JournalCall("mark", (Entry("turn", order["rewind_id"], checkpoint_id=order["head"], detail=REWIND),))
-    outlook: Outlook = yield from look(plan(entries, mark))
+    outlook: FileOutlook = yield from look(plan(entries, mark))
     report = report_of(order["turn_id"], outlook, entries, mark, force=order["force"])
     if not report["can_rewind"]:
         # The order stays in the thread until the conversation is back where it was, so that no run works on half a rewind.
@@ -241,7 +241,7 @@ def _go_back(order: RewindOrder, config: Mapping[str, Any]) -> Steps[Request, Re
     return report
 
 
-def report_of(turn_id: str, outlook: Outlook, entries: list[Entry], mark: Entry, *, force: bool) -> RewindReport:
+def report_of(turn_id: str, outlook: FileOutlook, entries: list[Entry], mark: Entry, *, force: bool) -> RewindReport:
     """The report about the files outside of the thread."""
     files = [describe_change(each.path, each.now, each.then) for each in outlook.restores]
     conflicts = outlook.conflicts

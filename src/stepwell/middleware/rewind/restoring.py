@@ -16,13 +16,11 @@ from stepwell.backends.protocol import BackendProtocol, ErrorText
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.errors import RewindError
 from stepwell.middleware.rewind.planning import Step
-from stepwell.tools.files.tools import acall
+from stepwell.tools.files.tools import VerbCall, acall
 from stepwell.tools.rewind.journal import ABSENT, FileJournal, hash_of
-from stepwell.tools.rewind.recorded import JournalCall, Request, VerbCall
+from stepwell.tools.rewind.recorded import NOTHING_THERE, JournalCall, Request
 
 T = TypeVar("T")
-
-_NOTHING_THERE = frozenset({"file_not_found", "is_directory", "invalid_path"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class FileOutlook:
     """What a rewind would do to files."""
 
     restores: Sequence[Restore]
@@ -72,13 +70,13 @@ class Files:
         return await acall(self.backend, request.verb, *request.arguments, **request.options)
 
 
-def look(steps: Sequence[Step]) -> Steps[Request, Outlook]:
+def look(steps: Sequence[Step]) -> Steps[Request, FileOutlook]:
     """What has to change, and what stands in the way. Changes nothing."""
     restores = []
     for step in steps:
         (found,) = yield VerbCall("download_files", ([step.path],))
-        if found.content is None and found.error not in _NOTHING_THERE:
-            return Outlook([], f"'{step.path}' cannot be read: {found.message or found.error}")
+        if found.content is None and found.error not in NOTHING_THERE:
+            return FileOutlook([], f"'{step.path}' cannot be read: {found.message or found.error}")
         current = hash_of(found.content)
         if current == step.wanted:
             continue
@@ -86,9 +84,9 @@ def look(steps: Sequence[Step]) -> Steps[Request, Outlook]:
         if step.wanted != ABSENT:
             wanted = yield JournalCall("image", (step.wanted,))
             if wanted is None:
-                return Outlook([], f"The earlier content of '{step.path}' is not kept any more. Go back to a later turn.")
+                return FileOutlook([], f"The earlier content of '{step.path}' is not kept any more. Go back to a later turn.")
         restores.append(Restore(step.path, found.content, wanted, current not in step.left or not step.whole, step.mode))
-    return Outlook(restores, (yield from _look_above(restores)))
+    return FileOutlook(restores, (yield from _look_above(restores)))
 
 
 def _look_above(restores: Sequence[Restore]) -> Steps[Request, str | None]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from stepwell.errors import ConfigurationError
-from stepwell.middleware.framing import framed_line
 from stepwell.middleware.skills.frontmatter import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, SkillMetadata
+from stepwell.tools.framing import framed_line
 
 MAX_LIST_CHARS = 24_000
 MAX_WARNINGS = 10

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from stepwell.backends import paths
-from stepwell.middleware.framing import framed
 from stepwell.middleware.skills.frontmatter import SkillError, SkillMetadata, split
+from stepwell.tools.framing import framed
 
 SOURCE = "lc_source"
 PINNED = "pinned_skill"

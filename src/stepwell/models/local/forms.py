@@ -1,7 +1,7 @@
 """The forms of an answer that the embedded model can be made to give: free text, JSON of a schema, or one tool call.
 
 A form defines what to add to the prompt, which schema the runtime must enforce, and what a finished answer means. It knows nothing about
-the runtime. An invalid answer raises `Unfit`, with a reason that the model can be told.
+the runtime. An invalid answer raises `UnfitAnswerError`, with a reason that the model can be told.
 
 Callers choose a form as usual in LangChain: by tools and `tool_choice` (`tool_form`), or by `with_structured_output`
 (`structured_output`).
@@ -25,7 +25,7 @@ from stepwell.models.local.schemas import bound_schema, checker, class_fault, cl
 Json = dict[str, Any]
 
 
-class Unfit(Exception):
+class UnfitAnswerError(Exception):
     """The answer does not have the required form; the text is for the model."""
 
 
@@ -49,7 +49,7 @@ class FreeText:
 
 @dataclass(frozen=True)
 class JsonForm:
-    """One JSON value that fits a schema; `check` raises `Unfit` for an invalid value."""
+    """One JSON value that fits a schema; `check` raises `UnfitAnswerError` for an invalid value."""
 
     wanted: Json
     check: Callable[[Any], object]
@@ -78,7 +78,7 @@ class ToolForm:
     """Functions in OpenAI's form: name, description, parameters."""
     must_call: bool
     check: Callable[[Any, Json], object]
-    """Raises `Unfit` for arguments that do not match a schema."""
+    """Raises `UnfitAnswerError` for arguments that do not match a schema."""
     checked = True
 
     @property
@@ -117,7 +117,7 @@ class ToolForm:
         for tool in self.tools:
             if tool["name"] == name:
                 return tool
-        raise Unfit(f"'tool' must be one of: {', '.join(tool['name'] for tool in self.tools)}")
+        raise UnfitAnswerError(f"'tool' must be one of: {', '.join(tool['name'] for tool in self.tools)}")
 
 
 Form = FreeText | JsonForm | ToolForm
@@ -127,7 +127,7 @@ def read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise Unfit(f"it is not JSON ({error})") from error
+        raise UnfitAnswerError(f"it is not JSON ({error})") from error
 
 
 def _parameters(tool: Json) -> Json:
@@ -186,7 +186,7 @@ def tool_form(functions: list[Json], choice: str | Json | bool | None) -> Form:
 def _check(arguments: Any, schema: Json) -> None:
     fault = checker(schema)(arguments)
     if fault:
-        raise Unfit(f"the arguments do not fit: {fault}")
+        raise UnfitAnswerError(f"the arguments do not fit: {fault}")
 
 
 def structured_output(
@@ -201,7 +201,7 @@ def structured_output(
         # The class may check more than its schema, with validators of its own.
         fault = fault_of(value) or (class_fault(make, value) if make else None)
         if fault:
-            raise Unfit(fault)
+            raise UnfitAnswerError(fault)
 
     def read(message: AIMessage) -> Any:
         value = json.loads(str(message.text))

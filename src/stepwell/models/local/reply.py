@@ -18,7 +18,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 
 from stepwell.errors import AnswerCutError, ModelAnswerError
-from stepwell.models.local.forms import Form, Unfit
+from stepwell.models.local.forms import Form, UnfitAnswerError
 from stepwell.models.local.messages import Line
 
 ATTEMPTS = 3
@@ -81,7 +81,7 @@ class Asking:
             if self._reason is None:
                 raise ModelAnswerError("The embedded model stopped in the middle of its answer. Ask again.")
             last = self._form.finish(self._text, self._call_id)
-        except Unfit as fault:
+        except UnfitAnswerError as fault:
             self._again(str(fault), ModelAnswerError(self._unfit(str(fault))), fault)
             return None
         except AnswerCutError as fault:

@@ -1,7 +1,7 @@
 """What a response or an exception shows, whichever package it comes from.
 
-Each SDK has its own classes (and its own copy of httpx), so exceptions are read by what they carry: a status, a body, the names of their
-base classes, the system error at the end of the chain. The text is for recognising faults only; nothing of it is ever shown.
+Exceptions are read by what they carry: a status and the names of their base classes (`models.sdk_errors`), a body, the system error at
+the end of the chain. The text is for recognising faults only; nothing of it is ever shown.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from stepwell.errors import errors_within
+from stepwell.models.sdk_errors import TIMEOUTS, UNREACHABLE, class_names, status_of
+
 Connection = Literal[
     "refused", "unknown host", "certificate", "not tls", "proxy", "timeout", "not http", "not json", "unreachable"
 ]
 
-_TIMEOUTS = frozenset({"TimeoutException", "APITimeoutError", "ServerTimeoutError"})
-_UNREACHABLE = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError", "NetworkError"})
 _NO_HOST = ("name or service not known", "nodename nor servname", "getaddrinfo failed", "temporary failure in name resolution")
 
 
@@ -42,34 +43,13 @@ class Evidence:
 
 def evidence_of(error: BaseException) -> Evidence:
     """What an exception and its causes show."""
-    chain = list(_chain(error))
-    status = next((found for found in map(_status, chain) if found), None)
+    chain = list(errors_within(error))
+    status = next((found for found in map(status_of, chain) if found), None)
     response = next((found for each in chain if (found := getattr(each, "response", None)) is not None), None)
     text = " ".join(part for each in chain for part in _texts(each)).lower()
     certificate = next((each.verify_code for each in chain if isinstance(each, ssl.SSLCertVerificationError)), None)
     connection = None if status else _connection(chain, text)
     return Evidence(status, text, _headers(response), connection, type(error).__name__, certificate)
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    waiting, seen = [error], set[int]()
-    while waiting:
-        one = waiting.pop(0)
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        waiting += [each for each in (one.__cause__, one.__context__) if each is not None]
-        waiting += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
-
-
-def _status(error: BaseException) -> int | None:
-    for owner in (error, getattr(error, "response", None)):
-        for name in ("status_code", "code", "status"):
-            found = getattr(owner, name, None)
-            if isinstance(found, int) and 100 <= found < 600:
-                return found
-    return None
 
 
 def _texts(error: BaseException) -> Iterator[str]:
@@ -86,19 +66,19 @@ def _headers(response: Any) -> Mapping[str, str]:
 
 
 def _connection(chain: list[BaseException], text: str) -> Connection | None:
-    names = {kind.__name__ for each in chain for kind in type(each).__mro__}
+    names = frozenset[str]().union(*map(class_names, chain))
     signs: tuple[tuple[Connection, bool], ...] = (
         ("certificate", "SSLCertVerificationError" in names),
         ("not tls", any(isinstance(each, ssl.SSLError) for each in chain) or "wrong_version_number" in text),
         ("proxy", "ProxyError" in names),
         ("unknown host", any(isinstance(each, socket.gaierror) for each in chain) or any(sign in text for sign in _NO_HOST)),
-        ("timeout", bool(names & _TIMEOUTS) or "TimeoutError" in names),
+        ("timeout", bool(names & TIMEOUTS) or "TimeoutError" in names),
         (
             "refused",
             "ConnectionRefusedError" in names or "connection refused" in text or "all connection attempts failed" in text,
         ),
         ("not http", "RemoteProtocolError" in names or "ReadError" in names),
         ("not json", "JSONDecodeError" in names or "APIResponseValidationError" in names),
-        ("unreachable", "ConnectError" in names or isinstance(chain[0], OSError) or bool(names & _UNREACHABLE)),
+        ("unreachable", "ConnectError" in names or isinstance(chain[0], OSError) or bool(names & UNREACHABLE)),
     )
     return next((kind for kind, holds in signs if holds), None)

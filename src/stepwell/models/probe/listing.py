@@ -55,7 +55,7 @@ async def list_models(client: httpx.AsyncClient, about: About, key: Secret | Non
         return Listing(names)
     better = await _better_address(client, about, key, seen)
     if better:
-        return Listing(problem=other_path(about, better))
+        return Listing(problem=other_path(better))
     return await _without_list(about, seen, told, look_closer)
 
 

@@ -283,7 +283,7 @@ def another_server(about: About) -> Problem:
     )
 
 
-def other_path(about: About, better: str) -> Problem:
+def other_path(better: str) -> Problem:
     return Problem("address_path", f"The address needs another ending. Write {shown_address(better)} instead.")
 
 

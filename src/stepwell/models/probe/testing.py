@@ -15,7 +15,7 @@ from stepwell.models.abilities import abilities_of
 from stepwell.models.access import normal_address
 from stepwell.models.choice import ModelChoice
 from stepwell.models.connected import ConnectedModel
-from stepwell.models.discovery import is_loopback
+from stepwell.models.discovery import is_local_address
 from stepwell.models.local.catalogue import find_local_model
 from stepwell.models.probe.evidence import evidence_of
 from stepwell.models.probe.keys import key_problem
@@ -95,7 +95,7 @@ async def ask_for_models(provider: str, name: str, key: Secret | None, address: 
     try:
         async with (
             asyncio.timeout(limits.total_s),
-            httpx.AsyncClient(timeout=limits.list_s, follow_redirects=False, trust_env=not is_loopback(address)) as client,
+            httpx.AsyncClient(timeout=limits.list_s, follow_redirects=False, trust_env=not is_local_address(address)) as client,
         ):
             listing = await list_models(client, about, key)
     except TimeoutError:

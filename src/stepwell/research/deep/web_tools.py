@@ -39,8 +39,8 @@ from stepwell.secrets.text import hide_secrets
 from stepwell.tools.effects import with_effect
 from stepwell.tools.web.fetch import PageFetcher, Turns
 from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, MOST_RESULTS, Found
-from stepwell.tools.web.tools import word_outcome, word_page
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
+from stepwell.tools.web.wording import word_outcome, word_page
 
 SCOPE = "deep"
 _MAX_OPEN = 256

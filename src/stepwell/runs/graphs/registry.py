@@ -33,6 +33,7 @@ from langgraph.store.base import BaseStore
 from stepwell.errors import GraphBuildError, ModelUnavailableError, NotFoundError, StepwellError
 from stepwell.in_thread import in_thread
 from stepwell.models.connected import RunModels, using
+from stepwell.permission_modes import RUN_MODES
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
 from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
 from stepwell.runs.graphs.inputs import input_fields, output_fields
@@ -332,7 +333,7 @@ class GraphRegistry:
 def _modes_of(graph: AnyGraph) -> list[str]:
     if not _agents_are_loaded():
         return []
-    from stepwell.middleware.run_modes import RUN_MODES, has_run_modes
+    from stepwell.middleware.run_modes import has_run_modes
 
     return list(RUN_MODES) if has_run_modes(graph) else []
 

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 from stepwell.errors import ConfigurationError, FetchRefusedError, InvalidRequestError
 from stepwell.runs.graphs.project.webhooks import ProjectWebhooks
 from stepwell.settings import Secret
-from stepwell.tools.web.addresses import is_public, literal_address, read_url
-
-Address = IPv4Address | IPv6Address
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+from stepwell.tools.web.addresses import Address, Resolve, ask_resolver, is_public, literal_address, read_url
 
 _LONGEST_URL = 2048
 _NOWHERE = frozenset({"invalid", "onion"})
@@ -33,11 +29,6 @@ _NOT_HERE = (
 _RESOLVE_TIMEOUT_S = 5.0
 
 
-async def _ask_resolver(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
 @dataclass(frozen=True)
 class WebhookRules:
     """What is allowed besides `https` to public addresses. Allowed hosts and networks may also be called by plain `http`."""
@@ -47,7 +38,7 @@ class WebhookRules:
     allowed_networks: tuple[IPv4Network | IPv6Network, ...] = ()
     secret: Secret | None = None
     """Signs messages, so that the receiver can verify that they come from here."""
-    resolve: Resolve = field(default=_ask_resolver, repr=False)
+    resolve: Resolve = field(default=ask_resolver, repr=False)
     project: ProjectWebhooks = field(default_factory=ProjectWebhooks)
     """What the project that is served asks for besides."""
 

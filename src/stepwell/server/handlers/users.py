@@ -3,9 +3,8 @@
 It takes the place of keys, tokens and sessions on every route that needs a caller. Operators still use our own keys: a key made with
 `stepwell keys create --operator` is accepted as before, since the project's code knows no operators.
 
-`authenticate` is given those of these that it asks for by name: request, scope, path, method, path_params, query_params, headers,
-authorization, body. It is asked before the body is received, so that nobody fills the memory without credentials, unless it asks for the
-body itself.
+`authenticate` receives the arguments it names, out of: request, scope, path, method, path_params, query_params, headers, authorization,
+body. It is called before the body is received, so that nobody fills the memory without credentials, unless it names the body.
 """
 
 from __future__ import annotations

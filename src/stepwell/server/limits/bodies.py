@@ -29,7 +29,7 @@ from stepwell.server.limits.json_bounds import (
     place_of_long_integer,
     place_of_many_messages,
 )
-from stepwell.server.limits.receiving import UNKNOWN, Gone, Receiving, Refused
+from stepwell.server.limits.receiving import UNKNOWN, BodyRefusedError, ClientGoneError, Receiving
 from stepwell.server.problems import problem, problem_of
 from stepwell.server.settings import ServerSettings
 
@@ -92,7 +92,7 @@ class BodyLimits:
         try:
             body = await self._receiving.read(await _sender_of(scope), headers, receive)
             await self._check(path_of(scope), headers.get("content-type", ""), body)
-        except Refused as refusal:
+        except BodyRefusedError as refusal:
             answer = problem(refusal.status, refusal.name, refusal.title, refusal.detail, headers=refusal.headers)
             await answer(scope, receive, send)
         except StepwellError as error:
@@ -100,7 +100,7 @@ class BodyLimits:
             if response is None:
                 raise
             await response(scope, receive, send)
-        except Gone:
+        except ClientGoneError:
             return
         else:
             await self._app(scope, _replay(body, receive), send)
@@ -118,7 +118,7 @@ class BodyLimits:
             return
         if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
             # A page can send some other types, such as text/plain, across sites without the browser asking us first.
-            raise Refused(415, "not-json", "The body is not JSON", "Send JSON, with 'Content-Type: application/json'.")
+            raise BodyRefusedError(415, "not-json", "The body is not JSON", "Send JSON, with 'Content-Type: application/json'.")
         await self._checks.check(body)
 
 
@@ -129,15 +129,17 @@ class BodyChecks:
         self._settings = settings
 
     async def check(self, body: bytes) -> None:
-        """Raise `Refused` for zero bytes, deep nesting, too many values or messages, and integers beyond 64 bits."""
+        """Raise `BodyRefusedError` for zero bytes, deep nesting, too many values or messages, and integers beyond 64 bits."""
         if b"\0" in body:
-            raise Refused(400, "not-json", "The body is not JSON", "The body contains a zero byte. Send JSON as UTF-8.")
+            raise BodyRefusedError(
+                400, "not-json", "The body is not JSON", "The body contains a zero byte. Send JSON as UTF-8."
+            )
         most_depth, most_items = self._settings.json_depth_limit, self._settings.json_items_limit
         if may_be_over(body, most_depth, most_items):
             depth, items = await _off_the_loop(measure_json, body)
             if depth > most_depth:
                 detail = f"The body nests lists and objects more than {most_depth} levels deep. Flatten it, or send it as text."
-                raise Refused(422, "too-deep", "The body is nested too deeply", detail)
+                raise BodyRefusedError(422, "too-deep", "The body is nested too deeply", detail)
             if items > most_items:
                 raise _too_many_values(most_items)
         await self._check_values(body)
@@ -146,10 +148,10 @@ class BodyChecks:
         most = self._settings.json_messages_limit
         if body.count(b",") >= most and (place := await _off_the_loop(place_of_many_messages, body, most)):
             detail = f"'{place}' has more than {most} messages. Send fewer, or ask the operator for a higher STEPWELL_JSON_MESSAGES_LIMIT."
-            raise Refused(413, "too-many-messages", "Too many messages", detail)
+            raise BodyRefusedError(413, "too-many-messages", "Too many messages", detail)
         if may_hold_long_integer(body) and (place := await _off_the_loop(place_of_long_integer, body)):
             detail = f"The integer at '{place}' does not fit into 64 bits. Send it as text."
-            raise Refused(422, "too-long-integer", "An integer is too large", detail)
+            raise BodyRefusedError(422, "too-long-integer", "An integer is too large", detail)
 
 
 async def _sender_of(scope: Scope) -> str:
@@ -167,9 +169,9 @@ async def _off_the_loop(work: Callable[..., T], body: bytes, *more: int) -> T:
     return await asyncio.to_thread(work, body, *more) if len(body) > _IN_A_THREAD_BYTES else work(body, *more)
 
 
-def _too_many_values(most: int) -> Refused:
+def _too_many_values(most: int) -> BodyRefusedError:
     detail = f"The body has more than {most} values. Send fewer, or ask the operator for a higher STEPWELL_JSON_ITEMS_LIMIT."
-    return Refused(413, "too-many-values", "The body has too many values", detail)
+    return BodyRefusedError(413, "too-many-values", "The body has too many values", detail)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -31,7 +31,7 @@ _BYTES_PER_S = 64 * 1024
 _DRAINED_BYTES = 64 * 1024 * 1024
 
 
-class Refused(Exception):
+class BodyRefusedError(Exception):
     """The body is rejected."""
 
     def __init__(self, status: int, name: str, title: str, detail: str, *, retry_after_s: int | None = None) -> None:
@@ -40,7 +40,7 @@ class Refused(Exception):
         self.headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
 
 
-class Gone(Exception):
+class ClientGoneError(Exception):
     """The client disconnected while sending."""
 
 
@@ -71,7 +71,7 @@ class Receiving:
         self._by_sender: Counter[str] = Counter()
 
     async def read(self, sender: str, headers: Headers, receive: Receive) -> bytes:
-        """The whole body. `sender` is `UNKNOWN` or an owner; raises `Refused`, `Gone`."""
+        """The whole body. `sender` is `UNKNOWN` or an owner; raises `BodyRefusedError`, `ClientGoneError`."""
         async with self.hold(sender, headers, receive) as body:
             return body
 
@@ -134,7 +134,7 @@ class Receiving:
                 raise _busy()
         elif self._by_sender[sender] + more > self._share:
             detail = f"You are sending more than {self._share} bytes at once. Wait for your current requests to finish, then send the next."
-            raise Refused(429, "limit-reached", "Limit reached", detail, retry_after_s=1)
+            raise BodyRefusedError(429, "limit-reached", "Limit reached", detail, retry_after_s=1)
         elif self._known + more > self._most_at_once:
             raise _busy()
 
@@ -152,17 +152,17 @@ async def _next(receive: Receive, pace: Pace, received: int) -> Message:
             message = await receive()
     except TimeoutError:
         detail = f"The body arrives too slowly: {received} bytes so far. Send it faster, or send less at once."
-        raise Refused(408, "too-slow", "The body did not arrive in time", detail) from None
+        raise BodyRefusedError(408, "too-slow", "The body did not arrive in time", detail) from None
     if message["type"] == "http.disconnect":
-        raise Gone
+        raise ClientGoneError
     return message
 
 
-def _too_large(most: int) -> Refused:
+def _too_large(most: int) -> BodyRefusedError:
     detail = f"The body is larger than {most} bytes. Send less at once, or put it where the agent can fetch it."
-    return Refused(413, "too-large", "The body is too large", detail)
+    return BodyRefusedError(413, "too-large", "The body is too large", detail)
 
 
-def _busy() -> Refused:
+def _busy() -> BodyRefusedError:
     detail = "The server is receiving too much data right now. Retry in a second."
-    return Refused(503, "busy", "The server is busy", detail, retry_after_s=1)
+    return BodyRefusedError(503, "busy", "The server is busy", detail, retry_after_s=1)

@@ -27,7 +27,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from stepwell.errors import NotFoundError, StepwellError
 from stepwell.server.limits.bodies import BodyChecks
-from stepwell.server.limits.receiving import Refused
+from stepwell.server.limits.receiving import BodyRefusedError
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 from stepwell.server.protocol.bodies import EventsQuery, ThreadCommand
@@ -106,7 +106,7 @@ class ThreadSocket:
         try:
             await self._checks.check(content)
             sent = orjson.loads(content)
-        except Refused as refused:
+        except BodyRefusedError as refused:
             return _error(None, "invalid_argument", refused.detail)
         except orjson.JSONDecodeError:
             sent = None

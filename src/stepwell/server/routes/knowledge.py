@@ -14,7 +14,7 @@ from stepwell.errors import FetchFailedError, FetchRefusedError, InvalidRequestE
 from stepwell.models.connected import RunModels
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.limits.bodies import BYTES
-from stepwell.server.limits.receiving import Gone, Refused
+from stepwell.server.limits.receiving import BodyRefusedError, ClientGoneError
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 from stepwell.server.policy import policy
@@ -101,9 +101,9 @@ async def read_document(request: Request, principal: Sender, services: Given, na
         read = await _aid(services).read_document(principal.owner, unquote(name), request.headers, request.receive, models)
     except (FetchRefusedError, FetchFailedError) as error:
         return problem(422, "document-unreadable", "The document cannot be read", str(error))
-    except Refused as refusal:
+    except BodyRefusedError as refusal:
         return problem(refusal.status, refusal.name, refusal.title, refusal.detail, headers=refusal.headers)
-    except Gone:
+    except ClientGoneError:
         return problem(
             400, "cut-off", "The body did not arrive", "The connection closed before the whole file arrived. Send it again."
         )

@@ -23,12 +23,13 @@ from acp import update_agent_message_text
 from acp.schema import SessionInfo
 
 from stepwell.errors import StepwellError
+from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.terminal.acp.folder import EditorFolder
 from stepwell.terminal.acp.prompts import PromptBlock, read_prompt, text_in
 from stepwell.terminal.acp.questions import Editor, PermissionCancelledError, Questions, takes_words
 from stepwell.terminal.acp.replay import replay, replay_new
 from stepwell.terminal.acp.updates import Update, Updates
-from stepwell.terminal.chat.options import PERMISSION_MODE, USUAL
+from stepwell.terminal.chat.options import USUAL
 from stepwell.terminal.dialogue.session import RunFailedError, Session, StreamPart
 
 Ending: TypeAlias = Literal["end_turn", "cancelled", "max_turn_requests"]

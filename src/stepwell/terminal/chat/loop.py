@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 from stepwell.answers.client_tools import is_device_request
 from stepwell.errors import StepwellError
+from stepwell.permission_modes import PERMISSION_MODE, RUN_MODES
 from stepwell.terminal.chat.meanwhile import Meanwhile
-from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
+from stepwell.terminal.chat.options import USUAL
 from stepwell.terminal.chat.rewinding import Rewinding
 from stepwell.terminal.chat.view import ChatView, files_of, last_answer, todos_of, transcript_lines
 from stepwell.terminal.dialogue.answers import Ask, answer_all

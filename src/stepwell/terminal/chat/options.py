@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-RUN_MODES = ("plan", "ask", "accept_edits")
-PERMISSION_MODE = "permission_mode"
-"""The names of `middleware.run_modes`, which imports LangChain: a chat with a server does without."""
 USUAL = "usual"
 """No mode: as the agent was built."""
+STREAM_MODES = ("messages-tuple", "updates", "custom")
+"""What a session streams, from a server or from an engine in this process."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Page:
     next_token: str | None
 
 
-class Refused(Exception):
+class RequestRefusedError(Exception):
     """A request that the store rejects."""
 
     def __init__(self, status: int, code: str) -> None:
@@ -90,14 +90,14 @@ class Contents:
         with self._guard:
             found = self._objects(bucket).get(name)
         if found is None:
-            raise Refused(404, "NoSuchKey")
+            raise RequestRefusedError(404, "NoSuchKey")
         return found
 
     def delete(self, bucket: str, name: str, *, if_generation: int | None = None) -> None:
         with self._guard:
             objects = self._objects(bucket)
             if name not in objects:
-                raise Refused(404, "NoSuchKey")
+                raise RequestRefusedError(404, "NoSuchKey")
             check_generation(objects[name], if_generation)
             del objects[name]
 
@@ -138,9 +138,9 @@ class Contents:
 
     def _objects(self, bucket: str) -> dict[str, StoredObject]:
         if bucket in self._forbidden:
-            raise Refused(403, "AccessDenied")
+            raise RequestRefusedError(403, "AccessDenied")
         if bucket not in self._buckets:
-            raise Refused(404, "NoSuchBucket")
+            raise RequestRefusedError(404, "NoSuchBucket")
         return self._buckets[bucket]
 
 
@@ -148,12 +148,12 @@ def check_name(name: str) -> None:
     """Google Cloud Storage's rules for names."""
     too_long = not 1 <= len(name.encode()) <= 1_024
     if too_long or name in (".", "..") or "\r" in name or "\n" in name or name.startswith(".well-known/acme-challenge/"):
-        raise Refused(400, "InvalidObjectName")
+        raise RequestRefusedError(400, "InvalidObjectName")
 
 
 def check_generation(found: StoredObject | None, wanted: int | None) -> None:
     if wanted is not None and wanted != (found.generation if found else 0):
-        raise Refused(412, "PreconditionFailed")
+        raise RequestRefusedError(412, "PreconditionFailed")
 
 
 def _is_listed(name: str, last: str, prefix: str, delimiter: str) -> bool:

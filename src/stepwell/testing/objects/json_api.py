@@ -10,7 +10,7 @@ from hashlib import md5
 from typing import Any
 from urllib.parse import unquote
 
-from stepwell.testing.objects.contents import PAGE, Contents, Refused, StoredObject, check_generation
+from stepwell.testing.objects.contents import PAGE, Contents, RequestRefusedError, StoredObject, check_generation
 from stepwell.testing.objects.wire import Request, Response, cut_range
 
 PREFIXES = ("/storage/v1/b/", "/upload/storage/v1/b/", "/download/storage/v1/b/")
@@ -27,7 +27,7 @@ def respond(contents: Contents, request: Request) -> Response:
     name = unquote(rest.removeprefix("o").removeprefix("/"))
     try:
         return _carry_out(contents, request, unquote(bucket), name)
-    except Refused as refusal:
+    except RequestRefusedError as refusal:
         return _json(refusal.status, {"error": {"code": refusal.status, "message": refusal.code}})
 
 

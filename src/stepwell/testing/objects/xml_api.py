@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
-from stepwell.testing.objects.contents import PAGE, Contents, Page, Refused, StoredObject, check_generation
+from stepwell.testing.objects.contents import PAGE, Contents, Page, RequestRefusedError, StoredObject, check_generation
 from stepwell.testing.objects.wire import Request, Response, cut_range
 
 _META = "x-goog-meta-"
@@ -20,7 +20,7 @@ def respond(contents: Contents, request: Request) -> Response:
         if not name and request.method == "GET":
             return _list(contents, bucket, request.query)
         return _HANDLERS[request.method](contents, bucket, name, request)
-    except Refused as refusal:
+    except RequestRefusedError as refusal:
         body = f"<?xml version='1.0'?><Error><Code>{refusal.code}</Code><Message>{refusal.code}</Message></Error>"
         return Response(refusal.status, body.encode(), {"content-type": "application/xml"})
 
@@ -41,7 +41,7 @@ def _get(contents: Contents, bucket: str, name: str, request: Request) -> Respon
     found = contents.get(bucket, name)
     check_generation(found, _number(request.headers.get(_GENERATION)))
     if (wanted := request.headers.get("if-match")) and wanted not in (found.etag, "*"):
-        raise Refused(412, "PreconditionFailed")
+        raise RequestRefusedError(412, "PreconditionFailed")
     return cut_range(Response(200, found.data, _headers(found)), request.headers.get("range"))
 
 

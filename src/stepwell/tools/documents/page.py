@@ -1,6 +1,6 @@
 """Extracts the text and title of a document, in the calling process. `reader_pool` calls it in a separate process.
 
-A hostile document can make our parsers (lxml, trafilatura and pypdf) take any time and memory, so call nothing here where that would
+A hostile document can make our parsers (lxml, trafilatura and pypdfium2) take any time and memory, so call nothing here where that would
 matter. An extraction without words is a failure, never an empty page.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +27,10 @@ from stepwell.tools.documents.formats.slides import read_slides
 from stepwell.tools.documents.formats.word import read_word
 from stepwell.tools.documents.kinds import ContentKind
 from stepwell.tools.documents.parts import Part
-from stepwell.tools.documents.pieces import Document, Piece, compose
+from stepwell.tools.documents.pieces import MOST_CHARACTERS, Document, compose
 from stepwell.tools.documents.plain_html import is_hidden, title_of, words_of
 from stepwell.tools.documents.visible import normalise, one_line
 
-MOST_CHARACTERS = 4_000_000
 _FEWEST_LETTERS = 2
 _LONGEST_NOTE = 4_000
 _HEADING = re.compile(r"#{1,6} ")
@@ -92,12 +91,6 @@ _READERS: dict[ContentKind, Callable[[bytes, str | None], Document]] = {
     "mbox": lambda content, _: read_mailbox(content),
     "markdown": lambda content, said: read_markdown(decode_text(content, said, html=False)),
 }
-
-
-def join_pages(leaves: Sequence[str]) -> tuple[str, tuple[Part, ...]]:
-    """One normalised text, and where each page begins in it. A page without words begins where the next one does."""
-    composed = compose((Piece(leaf, f"page {number}") for number, leaf in enumerate(leaves, 1)), most=MOST_CHARACTERS)
-    return composed.text, composed.parts
 
 
 def warm_up() -> None:

@@ -17,9 +17,9 @@ Rules to keep:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from stepwell.backends import messages, paths, permissions
 from stepwell.backends.commands import command_backend
@@ -46,20 +46,12 @@ from stepwell.backends.transfers import FileDownloadResponse, FileUploadResponse
 from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, found_note, matches_note
 from stepwell.errors import ConfigurationError
 from stepwell.tools.files.execute import EXECUTE
-from stepwell.tools.files.tools import acall, backend_for
+from stepwell.tools.files.tools import VerbCall, acall, backend_for
 
 T = TypeVar("T")
 Result = TypeVar("Result", WriteResult, EditResult, DeleteResult, MoveResult)
 
 _QUOTED_PATH = re.compile(r"'(/[^']*)'")
-
-
-class VerbCall(NamedTuple):
-    """A call of the backend behind the rules; the verb is given by its sync name."""
-
-    verb: str
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any] = {}
 
 
 class PermittedBackend:

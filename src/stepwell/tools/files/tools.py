@@ -272,6 +272,14 @@ def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Calla
     return StructuredTool(name=spec.name, description=description, func=run, coroutine=arun, args_schema=spec.schema)
 
 
+class VerbCall(NamedTuple):
+    """A call of a backend, as data; the verb is given by its sync name."""
+
+    verb: str
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any] = {}
+
+
 async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
     """Call a backend method from async code; a backend with only the sync form is called in a thread."""
     native = getattr(backend, f"a{verb}", None)

@@ -1,9 +1,9 @@
 """A backend whose changes are written into a journal before they are made, with the files as they were.
 
-``
+```
 write, edit, delete, move ── read what is there ──▶ journal.begin ──▶ the backend's verb ──┬─ path ──▶ the result
                                                                                              └─ error ─▶ journal.drop, the result
-``
+```
 Files in the agent's state need none of this, because they go back with the checkpoint. A file that another program changes between our
 look and our change is looked at again: the change carries the version that was seen.
 """
@@ -30,7 +30,7 @@ from stepwell.backends.protocol import (
 )
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.backends.transfers import has_whole_files
-from stepwell.tools.files.tools import acall, backend_for
+from stepwell.tools.files.tools import VerbCall, acall, backend_for
 from stepwell.tools.rewind.journal import ABSENT, Entry, FileJournal, JournalFullError, JournalKeeper, hash_of, journal_in
 from stepwell.tools.rewind.places import are_same_files, depth_in
 
@@ -42,14 +42,6 @@ MAX_FILES = 10_000
 MAX_BYTES = 200_000_000
 """The same for more bytes, and for a file with more."""
 _ATTEMPTS = 5
-
-
-class VerbCall(NamedTuple):
-    """A call of the backend; the verb is given by its sync name."""
-
-    verb: str
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any] = {}
 
 
 class JournalCall(NamedTuple):
@@ -262,7 +254,7 @@ class RecordedBackend:
         if not has_whole_files(self._backend):
             raise NoImageError
         (found,) = yield VerbCall("download_files", ([path],))
-        if found.content is None and found.error not in _NOTHING_THERE:
+        if found.content is None and found.error not in NOTHING_THERE:
             raise NoImageError
         content: bytes | None = found.content
         if content is not None and len(content) > MAX_BYTES:
@@ -277,7 +269,8 @@ ELSEWHERE = "elsewhere"
 NO_IMAGE = "no_image"
 """The name of a note about a change whose files could not be kept."""
 
-_NOTHING_THERE = frozenset({"file_not_found", "is_directory", "invalid_path"})
+NOTHING_THERE = frozenset({"file_not_found", "is_directory", "invalid_path"})
+"""The errors of `download_files` that mean that a path has no file."""
 _CHANGES = frozenset({"write", "write_whole", "edit", "delete", "move"})
 
 Change = tuple[str, bytes | None, bytes | None]

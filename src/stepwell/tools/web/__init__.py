@@ -1,7 +1,7 @@
 """The web for agents: searching, and fetching pages. Everything that comes from the web is untrusted text.
 
 ```
-tools        web_search, fetch_page          for agents
+wording      a page or a search outcome as text for a model
 search/      several engines in order, within their rate limits; how to query each and read its results
 fetch        a page: robots, redirects, type, text
 transport    `Web.send`: the only way out; `public_web` is the real one

@@ -14,6 +14,7 @@ from tests.contract.suites.event_log.case import (
     numbers,
     said,
     said_of,
+    trim,
     words,
 )
 from tests.support.driven_runs import OWNER, DrivenRuns, new_id
@@ -37,8 +38,17 @@ class AppendingCases(EventLogCase):
         assert await log.newest(claim.run.thread_id) == await log.newest(new_id()) == 0
         await log.append(claim.lease, words(1, 2, 3))
         assert await log.newest(claim.run.thread_id) == 3
-        await log.trim(claim.run.thread_id, before=4)
-        assert await log.newest(claim.run.thread_id) == 3
+
+    async def test_the_newest_number_stays_when_its_event_is_trimmed(
+        self, log: EventLog, runs: DrivenRuns, persistence: Persistence, claim: ClaimedRun
+    ) -> None:
+        await log.append(claim.lease, words(1, 2))
+        await runs.end(claim)
+        await runs.begin(claim.run.thread_id)
+        newest = await log.newest(claim.run.thread_id)
+        assert await trim(persistence) == newest
+        assert await log.read(claim.run.thread_id) == []
+        assert await log.newest(claim.run.thread_id) == newest
 
     async def test_an_event_comes_back_as_it_was_written(self, log: EventLog, claim: ClaimedRun) -> None:
         awkward = [
@@ -59,10 +69,17 @@ class AppendingCases(EventLogCase):
         for event in back:
             assert await log.read(claim.run.thread_id, after=event.seq - 1, limit=1) == [event]
 
-    async def test_forgetting_events_leaves_whole_what_others_build_on(self, log: EventLog, claim: ClaimedRun) -> None:
-        texts = await append_documents(log, claim, range(1, 20))
-        await log.trim(claim.run.thread_id, before=11)
-        assert [event.data for event in await log.read(claim.run.thread_id)] == texts[10:]
+    async def test_forgetting_events_leaves_whole_what_others_build_on(
+        self, log: EventLog, runs: DrivenRuns, persistence: Persistence, claim: ClaimedRun
+    ) -> None:
+        thread_id = claim.run.thread_id
+        await append_documents(log, claim, range(1, 11))
+        last = (await log.documents(thread_id)).write(VALUES, large_state(10))
+        await runs.end(claim, RunOutcome("success", "idle", values=last))
+        second = await runs.begin(thread_id)
+        texts = await append_documents(log, second, range(11, 20))
+        assert await trim(persistence) > 20
+        assert [event.data for event in await log.read(thread_id)] == texts
 
     async def test_values_stored_as_changes_are_the_next_runs_base(
         self, log: EventLog, runs: DrivenRuns, persistence: Persistence, claim: ClaimedRun
@@ -143,10 +160,16 @@ class LogReadingCases(EventLogCase):
         assert said(mine) == said_of(words(2, 3))
         assert await log.read(new_id(), run_id=second.run.run_id) == []
 
-    async def test_trimming_removes_from_the_front_and_numbers_go_on(self, log: EventLog, claim: ClaimedRun) -> None:
-        await log.append(claim.lease, words(*range(10)))
+    async def test_trimming_removes_from_the_front_and_numbers_go_on(
+        self, log: EventLog, runs: DrivenRuns, persistence: Persistence, claim: ClaimedRun
+    ) -> None:
         thread_id = claim.run.thread_id
-        assert await log.trim(thread_id, before=6) == 5
-        assert await log.trim(thread_id, before=6) == 0
-        assert numbers(await log.read(thread_id)) == [6, 7, 8, 9, 10]
-        assert numbers(await log.append(claim.lease, words(11))) == [11]
+        await log.append(claim.lease, words(*range(5)))
+        await runs.end(claim)
+        newest = await log.newest(thread_id)
+        second = await runs.begin(thread_id)
+        await log.append(second.lease, words(*range(5, 10)))
+        assert await trim(persistence) == newest
+        assert await trim(persistence) == 0
+        assert numbers(await log.read(thread_id)) == [newest + n for n in range(1, 6)]
+        assert numbers(await log.append(second.lease, words(11))) == [newest + 6]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -63,6 +64,11 @@ async def gather(following: AsyncIterator[list[RunEvent]], *, until: int | None 
     await asyncio.wait_for(take(), PATIENCE_S)
     await following.aclose()  # type: ignore[attr-defined]  # a generator, of which the protocol promises only the iterator
     return gathered
+
+
+async def trim(persistence: Persistence) -> int:
+    """Delete all events but those of each thread's newest run, and of runs under way. Returns how many."""
+    return await persistence.maintenance.trim_events(datetime.now(UTC) + timedelta(days=1))
 
 
 class EventLogCase:

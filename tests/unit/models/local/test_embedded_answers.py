@@ -12,7 +12,7 @@ from pydantic.v1 import validator as old_validator
 
 from stepwell.errors import AnswerCutError, ConfigurationError, ModelAnswerError
 from stepwell.models.local.chat_model import EmbeddedChatModel
-from stepwell.models.local.forms import FreeText, JsonForm, Unfit, tool_form
+from stepwell.models.local.forms import FreeText, JsonForm, UnfitAnswerError, tool_form
 from stepwell.models.local.messages import chat_lines
 from stepwell.models.local.reply import ATTEMPTS, Asking
 from stepwell.models.local.schemas import bound_schema, checker, class_fault, class_reader, schema_of
@@ -223,7 +223,7 @@ def test_structured_output_tells_traces_its_schema():
 
 
 def test_what_is_no_json_is_unfit():
-    with pytest.raises(Unfit, match="not JSON"):
+    with pytest.raises(UnfitAnswerError, match="not JSON"):
         JsonForm({}, lambda value: None).finish("no", "id")
 
 

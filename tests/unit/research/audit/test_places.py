@@ -41,8 +41,9 @@ from stepwell.research.audit.writing.references import (
     without_places,
 )
 from stepwell.research.http.evidence_schemas import ReportResponse, report_wire
-from stepwell.tools.documents.page import join_pages, read_page
+from stepwell.tools.documents.page import read_page
 from stepwell.tools.documents.parts import Part
+from stepwell.tools.documents.pieces import MOST_CHARACTERS, Piece, compose
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LEAVES = ["Wells of the north.", "   ", "The Kessel well has 12 steps.", "It was dug in 1890 by hand."]
@@ -62,9 +63,13 @@ def test_a_text_without_pages_has_none():
     assert read_page(b"Some plain words.", "text/plain", 10).parts == ()
 
 
-def test_a_page_that_is_cut_off_has_no_beginning(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("stepwell.tools.documents.page.MOST_CHARACTERS", 25)
-    text, parts = join_pages(LEAVES)
+def join_pages(most: int = MOST_CHARACTERS) -> tuple[str, tuple[Part, ...]]:
+    text, parts, _ = compose((Piece(leaf, f"page {number}") for number, leaf in enumerate(LEAVES, 1)), most=most)
+    return text, parts
+
+
+def test_a_page_that_is_cut_off_has_no_beginning():
+    text, parts = join_pages(25)
     assert (text, [part.start for part in parts]) == ("Wells of the north.\n\nThe", [0, 21, 21])
 
 
@@ -216,7 +221,7 @@ async def make_bundle(file: Path, kind: str = "page") -> str:
     await ask(vault, [url])
     document = make_pdf(*LEAVES)
     await fetch(vault, 1, url, document)
-    text, pages = join_pages(LEAVES)
+    text, pages = join_pages()
     parts = tuple(part._replace(name=part.name.replace("page", kind)) for part in pages)
     source = make_source(await vault.put(document), await vault.put(text.encode()), parts)
     await record_source(vault, source)

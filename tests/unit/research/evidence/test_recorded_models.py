@@ -30,6 +30,7 @@ class Served(ScriptedModel):
         ("http://127.0.0.1:11434", "127.0.0.1", False),
         ("http://localhost:1234/v1", "localhost", False),
         ("http://[::1]:80", "::1", False),
+        ("http://models.localhost:1234/v1", "models.localhost", False),
         ("https://api.maker.test/v1", "api.maker.test", True),
         ("http://192.168.1.4:11434", "192.168.1.4", True),
         ("", "maker", True),

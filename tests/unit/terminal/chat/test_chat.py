@@ -202,14 +202,6 @@ def test_a_side_question_is_answered_and_forgotten():
     assert screen.index("aside") < screen.index("two")
 
 
-def test_the_modes_have_the_names_of_the_agents():
-    from stepwell.middleware.approvals import PERMISSION_MODE as KEY
-    from stepwell.middleware.run_modes import RUN_MODES as NAMES
-    from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES
-
-    assert (PERMISSION_MODE, RUN_MODES) == (KEY, NAMES)
-
-
 def rewinding(typed: str, *turns) -> str:
     agent = create_deep_agent(ScriptedModel(list(turns)), checkpointer=InMemorySaver(), middleware=[RewindMiddleware()])
     screen = io.StringIO()

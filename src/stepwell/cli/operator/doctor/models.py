@@ -10,7 +10,7 @@ from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.models import resolve_model
 from stepwell.models.access import normal_address
 from stepwell.models.choice import ModelChoice, lacks_key, warning_about
-from stepwell.models.discovery import is_loopback
+from stepwell.models.discovery import is_local_address
 from stepwell.models.local.catalogue import find_local_model
 from stepwell.models.probe import ask_for_models, embedded_problem, key_problem
 from stepwell.models.provider_guide import guide_of
@@ -154,7 +154,7 @@ def _ask(here: Installation, provider: str, name: str, key: Secret | None, writt
     if address is None:
         yield Finding("note", f"{title} has no list of models that we know.", "", spell_command("models test"))
         return
-    if not here.online and not is_loopback(address):
+    if not here.online and not is_local_address(address):
         return
     problem, listed = asyncio.run(ask_for_models(provider, name, key, address))
     if problem:

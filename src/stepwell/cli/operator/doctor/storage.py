@@ -219,7 +219,7 @@ def _check_objects(here: Installation) -> Iterator[Finding]:
     if not buckets or missing_packages("objects"):
         return
     from stepwell.backends.objects import open_bucket
-    from stepwell.backends.objects.bucket import ObjectsUnavailable, Patience
+    from stepwell.backends.objects.bucket import ObjectsUnavailableError, Patience
 
     variables = ", ".join((buckets[0].variable, *buckets[0].variables))
     try:
@@ -231,7 +231,7 @@ def _check_objects(here: Installation) -> Iterator[Finding]:
         return
     try:
         asyncio.run(bucket.list_folder("stepwell-doctor/"))
-    except ObjectsUnavailable as error:
+    except ObjectsUnavailableError as error:
         yield Finding("problem", f"The bucket of {buckets[0].variable} cannot be used: {error}.", "", f"Check {variables}.")
     else:
         yield Finding("ok", f"The bucket of {buckets[0].variable} answers, and accepts the credentials.")

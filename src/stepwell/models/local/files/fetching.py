@@ -16,15 +16,13 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from stepwell.errors import ModelChecksumError, ModelDiskFullError, ModelDownloadError
 from stepwell.models.local.catalogue import HubSource, LocalModel, WheelSource
-
-ReportBytes = Callable[[int, int], None]
-"""Called with the number of bytes so far and the total."""
+from stepwell.models.local.files.hub import ReportBytes
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

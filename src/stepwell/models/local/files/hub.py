@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
 ReportBytes = Callable[[int, int], None]
+"""Called with the number of bytes so far and the total."""
 
 _REDIRECTS = 5
 

