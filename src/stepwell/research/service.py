@@ -56,16 +56,6 @@ def open_research(settings: Settings) -> OpenProduct:
     return opened
 
 
-def signing_with(signer: Signer | None) -> OpenProduct:
-    """Opens research with bundles signed by this signer, or unsigned if it is `None`."""
-
-    @asynccontextmanager
-    async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Research]:
-        yield Research(EvidenceGate(parts.persistence), signer)
-
-    return opened
-
-
 async def _open_signer(settings: Settings, persistence: Persistence) -> Signer:
     """Each installation has one key: in the data folder of a single server, or in the database that several servers share."""
     key = SigningKey(settings.data_folder, settings.signing_key_file)
