@@ -17,7 +17,7 @@ from stepwell.settings import Settings
 from stepwell.supervision import Supervisor
 
 if TYPE_CHECKING:
-    from stepwell.research.audit.apart import BundleChecker
+    from stepwell.research.audit.checking_process import BundleChecker
 
 
 class Research(ProductService):
@@ -33,7 +33,9 @@ class Research(ProductService):
     @cached_property
     def checker(self) -> BundleChecker:
         """Checks bundles, in processes with a time limit."""
-        from stepwell.research.audit.apart import BundleChecker  # a tenth of a server's start-up, and few servers check bundles
+        from stepwell.research.audit.checking_process import (
+            BundleChecker,  # a tenth of a server's start-up, and few servers check bundles
+        )
 
         return BundleChecker()
 
