@@ -26,7 +26,6 @@ from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
 from stepwell.payments.service import charging_with
-from stepwell.research.audit.signing import Signer
 from stepwell.research.gate import EvidenceGate
 from stepwell.research.service import Research
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -62,7 +61,6 @@ async def serve(
     charging: Charging | None = None,
     workspace: Workspace | None = None,
     persistence: Persistence | None = None,
-    signer: Signer | None = None,
     before_driving: Callable[[], None] = lambda: None,
     environment: Mapping[str, str] | None = None,
     project: ServedProject | None = None,
@@ -74,7 +72,7 @@ async def serve(
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = persistence or EmbeddedPersistence(folder / "server.db", clock=clock)
     connections = open_connections(Settings.load({"STEPWELL_DATA_DIR": str(folder), **(environment or {})}))
-    research = opening(lambda parts: Research(EvidenceGate(parts.persistence), signer))
+    research = opening(lambda parts: Research(EvidenceGate(parts.persistence)))
     products = [charging_with(charging), research, opening(lambda parts: Workspaces(workspace, parts)), connections]
     parts = Parts(persistence, registry, settings, clock, lambda: str(uuid.uuid4()), loading, products=products, **more)
     async with open_services(parts, before_driving) as services:
