@@ -1,8 +1,9 @@
-"""Claim: what one process writes, another hands to its readers soon and often, by Postgres's notifications or through Redis Streams.
+"""Claim: events that one process appends reach readers in another process quickly, also at a high rate, both with Postgres's
+notifications and with Redis Streams.
 
-Two processes on one Postgres, which writes to the disk as it does in production: one appends events to the logs of many threads, the
-other follows all of them. Measured are the time from an append to its delivery in the other process, at a rate that nobody has to wait
-at, and how many events are delivered in a second when the writer appends as fast as it can.
+Two processes share a Postgres that syncs to disk as in production: one appends events to the logs of many threads, and the other follows
+all of them. We measure the time from an append to its delivery in the other process, at a rate that causes no queueing, and how many
+events per second are delivered when the writer appends as fast as it can.
 
 `python -m benchmarks.event_fanout` is the process that follows.
 """

@@ -73,7 +73,7 @@ async def _claim(database: PostgresDatabase, worker: str, limit: int) -> int:
         taken = await database.write_soon(lambda c: leases.claim(c, worker, limit, time.time()), exclusive=True)
         if taken is not None:
             return len(taken.claims)
-        await asyncio.sleep(0.001)  # the other worker is at it
+        await asyncio.sleep(0.001)  # the other worker is claiming now
 
 
 def fetch_peers(url: str, count: int, schema: str) -> float:

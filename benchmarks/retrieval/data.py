@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,7 +91,3 @@ def fixed_passages(text: str, size: int) -> Iterator[str]:
             end = space
         yield text[start:end]
         start = end
-
-
-def holds_all(passages: Sequence[str], figures: frozenset[str]) -> bool:
-    return any(figures <= figures_of(passage) for passage in passages)

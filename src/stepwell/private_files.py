@@ -1,4 +1,5 @@
-"""Folders and files that only their owner may read: databases, keys, uploads, files of workspaces, evidence.
+"""Folders and files that only their owner may read: databases, keys, uploads, files of workspaces, evidence. `sync_folder` makes their
+names survive a power cut.
 
 Permissions are set explicitly and do not depend on the umask. On Windows, which has no such permissions, the user's own folder
 protects the files.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -50,3 +52,19 @@ def close_to_others(place: Path) -> None:
         shared = stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid() or mode & stat.S_ISVTX
         if mode & 0o077 and not shared:
             place.chmod(mode & ~0o077)
+
+
+def others_may_read(file: Path) -> bool:
+    """Whether other users of this machine have any permission on an existing file. Always false on Windows, where we cannot tell."""
+    return os.name != "nt" and bool(file.stat().st_mode & 0o077)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder, so that a file newly created or renamed in it is still there after a power cut."""
+    if sys.platform == "win32":  # Windows has no way to do this
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

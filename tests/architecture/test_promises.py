@@ -12,7 +12,7 @@ from stepwell.database.postgres import patience
 from stepwell.database.queue import suspects
 from stepwell.database.queue import types as queue
 from stepwell.database.sqlite import write_ahead_log
-from stepwell.research.audit import apart, bundle, limits
+from stepwell.research.audit import bundle, checking_process, limits
 from stepwell.runs import stopping
 
 DURABILITY, SCALE, EVIDENCE = "explanation/durability.md", "how-to/scale.md", "explanation/evidence.md"
@@ -40,7 +40,7 @@ FIGURES = {
         f"checks a file for {limits.VERIFY_S:g} seconds (`--seconds`",
         f"a report of up to {limits.MAX_REPORT_BYTES // 10**6} MB",
         f"up to {limits.MAX_ENTRIES:,} entries with {limits.MAX_CLAIMS:,} claims",
-        {2: f"two at once, for {apart.ROUTE_S:g} seconds"}[apart.AT_ONCE],
+        {2: f"two at once, for {checking_process.ROUTE_S:g} seconds"}[checking_process.AT_ONCE],
     ],
 }
 

@@ -12,7 +12,7 @@ import pytest
 from stepwell.backends import FilesystemBackend
 from stepwell.clock import SystemClock
 from stepwell.database.sqlite.database import Database
-from stepwell.private_files import close_to_others, make_private_folder, open_private
+from stepwell.private_files import close_to_others, make_private_folder, open_private, others_may_read
 from stepwell.research.audit.folder_vault import FolderVault
 from stepwell.workspace.places import InFolder
 
@@ -50,6 +50,13 @@ def test_a_new_file_is_private_and_is_never_an_old_one(tmp_path: Path):
     assert (mode_of(tmp_path / "a"), (tmp_path / "a").read_bytes()) == (0o600, b"x")
     with pytest.raises(FileExistsError):
         open_private(tmp_path / "a")
+
+
+def test_a_file_that_others_may_read_is_told_from_a_private_one(tmp_path: Path):
+    file = tmp_path / "a"
+    file.write_text("x")
+    found = [file.chmod(mode) or others_may_read(file) for mode in (0o600, 0o640, 0o604)]
+    assert found == [False, True, True]
 
 
 def test_what_exists_is_closed_to_others_and_what_everybody_shares_is_left_alone(tmp_path: Path):

@@ -17,7 +17,7 @@ from stepwell.settings import Settings
 from stepwell.supervision import Supervisor
 
 if TYPE_CHECKING:
-    from stepwell.research.audit.apart import BundleChecker
+    from stepwell.research.audit.checking_process import BundleChecker
 
 
 class Research(ProductService):
@@ -33,7 +33,9 @@ class Research(ProductService):
     @cached_property
     def checker(self) -> BundleChecker:
         """Checks bundles, in processes with a time limit."""
-        from stepwell.research.audit.apart import BundleChecker  # a tenth of a server's start-up, and few servers check bundles
+        from stepwell.research.audit.checking_process import (
+            BundleChecker,  # a tenth of a server's start-up, and few servers check bundles
+        )
 
         return BundleChecker()
 
@@ -51,16 +53,6 @@ def open_research(settings: Settings) -> OpenProduct:
     @asynccontextmanager
     async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Research]:
         signer = await _open_signer(settings, parts.persistence)
-        yield Research(EvidenceGate(parts.persistence), signer)
-
-    return opened
-
-
-def signing_with(signer: Signer | None) -> OpenProduct:
-    """Opens research with bundles signed by this signer, or unsigned if it is `None`."""
-
-    @asynccontextmanager
-    async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Research]:
         yield Research(EvidenceGate(parts.persistence), signer)
 
     return opened

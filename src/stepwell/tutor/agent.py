@@ -40,7 +40,7 @@ from stepwell.models.choice import find_model as find_choice
 from stepwell.payments.paid_graphs import charge_for
 from stepwell.settings import Settings
 from stepwell.tutor.keeping import SeminarCommands, SeminarLoading, SeminarRereading, SeminarSaving
-from stepwell.tutor.leading import LedModel
+from stepwell.tutor.leading import LeadingMiddleware
 from stepwell.tutor.rules import PROJECT_MOUNT, ProjectIsRead, SeminarRules
 from stepwell.tutor.standing_in import ask_from_method
 from stepwell.tutor.state import DeeptutorState
@@ -115,7 +115,7 @@ def tutor_stack(
         SeminarLoading(),
         SeminarCommands(),
         SeminarRules(),  # inside clarification and files: it decides whether their tools may run
-        LedModel(fallback=ask_from_method),  # inside the rules, which check what is said in the model's place
+        LeadingMiddleware(fallback=ask_from_method),  # inside the rules, which check what is said in the model's place
         SeminarRereading(),
         SeminarSaving(),  # after-model hooks run last to first: this saves, then the one above rereads if that failed
         SummarizationMiddleware(model),

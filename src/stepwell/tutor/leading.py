@@ -29,7 +29,7 @@ _TWICE = "tutor_asked_twice"
 _NO_WORK = frozenset({*ARGUMENT_TOOLS, *QUESTION_TOOLS, "write_todos"})
 
 
-class LedModel(StubbornModelMiddleware):
+class LeadingMiddleware(StubbornModelMiddleware):
     """Asks for another answer only while the turn has model calls left."""
 
     def wants_another(self, call: ModelCall, response: ModelResponse[Any]) -> bool:

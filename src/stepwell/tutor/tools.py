@@ -7,9 +7,9 @@ Besides the rules of `argument.moves`, there are rules that depend on who said w
 - "just tell me" and "I don't know" are never a reason or anything else in the argument;
 - hints rise one level at a time, at most one per turn.
 
-A weak model gets the details of a call wrong. Where it is plain what it means, code does that instead of refusing (`reading`): clauses may
-be named by id or by name, kinds and relations by any usual word, a paraphrase becomes the user's own sentence, a confidence that nobody
-said is left out, a phase is gone to as far as nothing is missing.
+A weak model gets the details of a call wrong. If its meaning is plain, code does what was meant instead of refusing (`argument.reading`):
+the model may name clauses by id or by name, and kinds and relations by any usual word; a paraphrase is replaced by the user's own sentence;
+a confidence that the user did not say is dropped; and a change of phase stops at the first phase that still lacks something.
 
 Several calls of one step see each other's moves in the order in which the model made them: each call replays those before it, and
 stores only its own changes.

@@ -55,16 +55,6 @@ def open_workspaces(settings: Settings) -> OpenProduct:
     return opened
 
 
-def working_in(workspace: Workspace | None) -> OpenProduct:
-    """Opens this workspace; with None, no workspace is served."""
-
-    @asynccontextmanager
-    async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Workspaces]:
-        yield Workspaces(workspace, parts)
-
-    return opened
-
-
 def _make_workspace(settings: Settings, parts: Parts) -> Workspace | None:
     """The workspace to serve; `None` if the bucket's settings are invalid, which the graph reports too."""
     try:

@@ -15,7 +15,7 @@ from tests.support.stored_rows import files_holding
 
 from stepwell.connections.encryption import FILE
 from stepwell.connections.service import Connections
-from stepwell.server.monitoring.redaction import hide_in
+from stepwell.server.monitoring.redaction import hide_in_record
 
 # Two forms: one that the log's rules know, and one that only the run knows.
 KEYS = ["sk-proj-Recognisable0123456789abcdefWXYZ", "orange.bicycle.seventeen.umbrella"]
@@ -48,7 +48,7 @@ BEHAVIOURS = {
 
 
 class Written(logging.Handler):
-    """The log as the server writes it: `hide_in`, as its handlers do, then the whole record."""
+    """The log as the server writes it: `hide_in_record`, as its handlers do, then the whole record."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -56,7 +56,7 @@ class Written(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         copy = logging.makeLogRecord(record.__dict__)
-        hide_in(copy)
+        hide_in_record(copy)
         self.text.write(f"{logging.Formatter().format(copy)}\n")
 
 

@@ -45,7 +45,7 @@ def ask(mint_url: str, action: str, given: str) -> str:
 
 
 def read_requests(texts: Sequence[str]) -> list[dict[str, Any]]:
-    """What it reads in payment requests; under `again`, what it writes for them in both forms."""
+    """What it reads in payment requests."""
     done = subprocess.run(
         ["node", "requests.mjs"], cwd=install(), input="\n".join(texts), capture_output=True, text=True, timeout=60, check=False
     )

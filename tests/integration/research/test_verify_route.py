@@ -10,7 +10,7 @@ from tests.integration.research.forging import owner_of, take_apart
 from tests.integration.research.talking import serving
 
 from stepwell.errors import EvidenceError
-from stepwell.research.audit.apart import BundleChecker
+from stepwell.research.audit.checking_process import BundleChecker
 from stepwell.research.audit.checks import CHECKS_VERSION
 from stepwell.research.audit.verify import verify_bundle
 from stepwell.research.demo import demo_equipment

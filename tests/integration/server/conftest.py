@@ -26,20 +26,21 @@ from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
 from stepwell.payments.service import charging_with
-from stepwell.research.audit.signing import Signer
-from stepwell.research.service import signing_with
+from stepwell.research.gate import EvidenceGate
+from stepwell.research.service import Research
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.server.app import create_app
 from stepwell.server.assembly import open_services
 from stepwell.server.listening import open_websocket
 from stepwell.server.model_loading import ModelLoading
-from stepwell.server.parts import Parts, Services
+from stepwell.server.parts import OpenProduct, Parts, ProductService, Services
 from stepwell.server.project import ServedProject
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
+from stepwell.supervision import Supervisor
 from stepwell.workspace.files.place import Workspace
-from stepwell.workspace.service import working_in
+from stepwell.workspace.service import Workspaces
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,6 @@ async def serve(
     charging: Charging | None = None,
     workspace: Workspace | None = None,
     persistence: Persistence | None = None,
-    signer: Signer | None = None,
     before_driving: Callable[[], None] = lambda: None,
     environment: Mapping[str, str] | None = None,
     project: ServedProject | None = None,
@@ -72,7 +72,8 @@ async def serve(
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = persistence or EmbeddedPersistence(folder / "server.db", clock=clock)
     connections = open_connections(Settings.load({"STEPWELL_DATA_DIR": str(folder), **(environment or {})}))
-    products = [charging_with(charging), signing_with(signer), working_in(workspace), connections]
+    research = opening(lambda parts: Research(EvidenceGate(parts.persistence)))
+    products = [charging_with(charging), research, opening(lambda parts: Workspaces(workspace, parts)), connections]
     parts = Parts(persistence, registry, settings, clock, lambda: str(uuid.uuid4()), loading, products=products, **more)
     async with open_services(parts, before_driving) as services:
         app = create_app(services, settings, project=project)
@@ -83,6 +84,14 @@ async def serve(
             finally:
                 await client.aclose()
                 services.streams.end_all()
+
+
+def opening(build: Callable[[Parts], ProductService]) -> OpenProduct:
+    @asynccontextmanager
+    async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[ProductService]:
+        yield build(parts)
+
+    return opened
 
 
 @asynccontextmanager

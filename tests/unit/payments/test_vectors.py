@@ -1,9 +1,9 @@
 """The protocol gives what the NUTs' published vectors say. Source of all figures here: github.com/cashubtc/nuts, 02.md and tests/00,
-02, 11, 12, 13, 18 and 26."""
+02, 11, 12, 13 and 18."""
 
 from __future__ import annotations
 
-import base64
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,18 +22,11 @@ from stepwell.payments.cashu.curve import (
     sign,
     unblind,
 )
-from stepwell.payments.cashu.derivation import derive, seed_from_words
+from stepwell.payments.cashu.derivation import derive
 from stepwell.payments.cashu.keysets import KeysetInfo, derive_id, full_id, short_id
 from stepwell.payments.cashu.locks import is_unlocked, read_condition
 from stepwell.payments.cashu.money import Proof
-from stepwell.payments.cashu.requests import (
-    Lock,
-    PaymentRequest,
-    Transport,
-    decode_request,
-    encode_request,
-    encode_short_request,
-)
+from stepwell.payments.cashu.requests import PaymentRequest, encode_request
 from stepwell.payments.cashu.tokens import decode_token, encode_token
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
@@ -202,7 +195,8 @@ DERIVED = [
 
 @pytest.mark.parametrize(("keyset_id", "counter", "secret", "factor"), DERIVED)
 def test_a_counter_gives_its_secret_and_factor(keyset_id: str, counter: int, secret: str, factor: str):
-    derived = derive(seed_from_words(WORDS), keyset_id, counter)
+    seed = hashlib.pbkdf2_hmac("sha512", WORDS.encode(), b"mnemonic", 2048)  # as BIP39 makes it from words
+    derived = derive(seed, keyset_id, counter)
     assert (derived.secret, derived.factor.hex()) == (secret, factor)
 
 
@@ -298,180 +292,9 @@ def test_a_condition_is_read():
     assert not is_signed(b"m", "zz", condition.data)
 
 
-REQUESTS_A = {
-    "creqAo2FpaDdmNGEyYjM5YXVjc2F0YW2BeBhodHRwczovL21pbnQuZXhhbXBsZS5jb20=": PaymentRequest(
-        id="7f4a2b39", mints=("https://mint.example.com",)
-    ),
-    "creqApWFpaGM5ZTQ1ZDJhYWEZAfRhdWNzYXRhbYF4GGh0dHBzOi8vbWludC5leGFtcGxlLmNvbWVudXQxMKNha2RQMlBLYWR4QjAyYzNiNWJiMjdlMzYxNDU3YzkyZDkzZDc4"
-    "ZGQ3M2QzZDUzNzMyMTEwYjJjZmU4YjUwZmJjMGFiYzYxNWU5YzMzMWF0gYJndGltZW91dGQzNjAw": PaymentRequest(
-        id="c9e45d2a",
-        amount=500,
-        mints=("https://mint.example.com",),
-        lock=Lock("P2PK", "02c3b5bb27e361457c92d93d78dd73d3d53732110b2cfe8b50fbc0abc615e9c331", (("timeout", "3600"),)),
-    ),
-}
-MINT = ("https://mint.example.com",)
-REQUESTS_B = {
-    "CREQB1QYQQSDMXX3SNYC3N8YPSQQGQQ5QPS6R5W3C8XW309AKKJMN59EJHSCTDWPKX2TNRDAKSYP0LHG": PaymentRequest(
-        id="7f4a2b39", mints=MINT
-    ),
-    "CREQB1QYQQSCEEV56R2EPJVYPQQZQQQQQQQQQQQ86QXQQPQQZSQXRGW368QUE69UHK66TWWSHX27RPD4CXCEFWVDHK6ZQQTYQSQQGQQGQYYVPJVVEKYDTZVGERWEFNXCCNGDFH"
-    "VVUNYEPEXDJRWWRYVSMNXEPNVS6NXDENXGCNZVRZXF3KVEFCVG6NQENZVVCXZCNRXCCN2EFEVVENXVGRQQXSWARFD4JK7AT5QSENVVPS2N5FAS": PaymentRequest(
-        id="c9e45d2a",
-        amount=500,
-        mints=MINT,
-        lock=Lock("P2PK", "02c3b5bb27e361457c92d93d78dd73d3d53732110b2cfe8b50fbc0abc615e9c331", (("timeout", "3600"),)),
-    ),
-    "CREQB1QYQQJER9WD347AR9WD6QYQQGQQQQQQQQQQQXGQCQQYQQ2QQCDP68GURN8GHJ7MTFDE6ZUETCV9KHQMR99E3K7MGXQQV9GETNWSS8QCTED4JKUAPQV3JHXCMJD9C8G6T0DC"
-    "FLJJRX": PaymentRequest(id="desc_test", amount=100, mints=MINT, description="Test payment description"),
-    "CREQB1QYQQ7UMFDENKCE2LW4EK2HM5WF6K2QSQPQQQQQQQQQQQQEQRQQQSQPQQQYQS2QQCDP68GURN8GHJ7MTFDE6ZUETCV9KHQMR99E3K7MGX0AYM7": PaymentRequest(
-        id="single_use_true", amount=100, mints=MINT, single_use=True
-    ),
-    "CREQB1QYQPQUMFDENKCE2LW4EK2HMXV9K8XEGZQQYQQQQQQQQQQQRYQVQQZQQYQQQSQPGQRP58GARSWVAZ7TMDD9H8GTN90PSK6URVV5HXXMMDQ40L90": PaymentRequest(
-        id="single_use_false", amount=100, mints=MINT, single_use=False
-    ),
-    "CREQB1QYQQJATWD9697MTNV96QYQQGQQQQQQQQQQP7SQCQQ3KHXCT5Q5QPS6R5W3C8XW309AKKJMN59EJHSCTDWPKX2TNRDAKSYYMU95": PaymentRequest(
-        id="unit_msat", amount=1000, unit="msat", mints=MINT
-    ),
-    "CREQB1QYQQSATWD9697ATNVSPQQZQQQQQQQQQQQ86QXQQRW4EKGPGQRP58GARSWVAZ7TMDD9H8GTN90PSK6URVV5HXXMMDEPCJYC": PaymentRequest(
-        id="unit_usd", amount=500, unit="usd", mints=MINT
-    ),
-    "CREQB1QYQQKCM4WD6X7M2LW4HXJAQZQQYQQQQQQQQQQQRYQVQQXCN5VVZSQXRGW368QUE69UHK66TWWSHX27RPD4CXCEFWVDHK6PZHCW8": PaymentRequest(
-        id="custom_unit", amount=100, unit="btc", mints=MINT
-    ),
-    "CREQB1QYQQJ6R5D3347AR9WD6QYQQGQQQQQQQQQQP7SQCQQYQQ2QQCDP68GURN8GHJ7MTFDE6ZUETCV9KHQMR99E3K7MGXQQF5S4ZVGVSXCMMRDDJKGGRSV9UK6ETWWSYQPTGPQ"
-    "QQSZQSQGFS46VR9XCMRSV3SVFNXYDP3XGERZVNRVCMKZC3NV3JKYVP5X5UKXEFJ8QEXZVTZXQ6XVERPXUMX2CFKXQERVCFKXAJNGVTPV5ERVE3NV33SXQQ5PPKX7CMTW35K6EG2X"
-    "YMNQVPSXQCRQVPSQVQY5PNJV4N82MNYGGCRXVEJ8QCKXVEHXCMNWETPXGMNXETZXUCNSVMZXUURXVPKXANR2V35XSUNXVM9VCMNSEPCVVEKVVF4VGCKZDEHVD3RYDPKXQUNJCEJX"
-    "EJS4EHJHC": PaymentRequest(
-        id="htlc_test",
-        amount=1000,
-        mints=MINT,
-        description="HTLC locked payment",
-        lock=Lock(
-            "HTLC",
-            "a]0e66820bfb412212cf7ab3deb0459ce282a1b04fda76ea6026a67e41ae26f3dc",
-            (
-                ("locktime", "1700000000"),
-                ("refund", "033281c37677ea273eb7183b783067f5244933ef78d8c3f15b1a77cb246099c26e"),
-            ),
-        ),
-    ),
-}
-PROFILE = (
-    "nprofile1qqsgm6qfa3c8dtz2fvzhvfqeacmwm0e50pe3k5tfmvpjjmn0vj7m2tgpz3mhxue69uhhyetvv9ujuerpd46hxtnfduq3wamnwvaz7tmjv4kxz7fw8qenxvewwd"
-    "cxzcm99uqs6amnwvaz7tmwdaejumr0ds4ljh7n"
-)
-PROFILE_OF_RELAYS = (
-    "nprofile1qqsrhuxx8l9ex335q7he0f09aej04zpazpl0ne2cgukyawd24mayt8gprpmhxue69uhhyetvv9unztn90psk6urvv5hxxmmdqyv8wumn8ghj7un9d3shjv3wv4"
-    "uxzmtsd3jjucm0d5q3samnwvaz7tmjv4kxz7fn9ejhsctdwpkx2tnrdaksxzjpjp"
-)
-PROFILE_OF_A_KEY = "nprofile1qqsrhuxx8l9ex335q7he0f09aej04zpazpl0ne2cgukyawd24mayt8g2lcy6q"
-PROFILE_OF_ZEROS = "nprofile1qqsqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq8uzqt"
-DIRECT = ("n", "17")
-REQUESTS_WITH_TRANSPORTS = {
-    "CREQB1QYQQSC3HVYUNQVFHXCPQQZQQQQQQQQQQQQ9QXQQPQQZSQ9MGW368QUE69UHNSVENXVH8XURPVDJN5VENXVUQWQREQYQQZQQZQQSGM6QFA3C8DTZ2FVZHVFQEACMWM0E5"
-    "0PE3K5TFMVPJJMN0VJ7M2TGRQQZSZMSZXYMSXQQHQ9EPGAMNWVAZ7TMJV4KXZ7FWV3SK6ATN9E5K7QCQRGQHY9MHWDEN5TE0WFJKCCTE9CURXVEN9EEHQCTRV5HSXQQSQ9EQ6AMN"
-    "WVAZ7TMWDAEJUMR0DSRYDPGF": PaymentRequest(
-        id="b7a90176",
-        amount=10,
-        mints=("https://8333.space:3338",),
-        transports=(Transport("nostr", PROFILE, (DIRECT,)),),
-    ),
-    "CREQB1QYQQSE3EXFSN2VTZ8QPQQZQQQQQQQQQQQPJQXQQPQQZSQXTGW368QUE69UHK66TWWSCJUETCV9KHQMR99E3K7MG9QQVKSAR5WPEN5TE0D45KUAPJ9EJHSCTDWPKX2TNR"
-    "DAKSWQPEQYQQZQQZQQSQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQRQQZSZMSZXYMSXQQ8Q9HQGWFHXV6SCAGZ48": PaymentRequest(
-        id="f92a51b8",
-        amount=100,
-        mints=("https://mint1.example.com", "https://mint2.example.com"),
-        transports=(Transport("nostr", PROFILE_OF_ZEROS, (DIRECT, ("n", "9735"))),),
-    ),
-    "CREQB1QYQQJ6R5W3C97AR9WD6QYQQGQQQQQQQQQQQ05QCQQYQQ2QQCDP68GURN8GHJ7MTFDE6ZUETCV9KHQMR99E3K7MG8QPQSZQQPQYPQQGNGW368QUE69UHKZURF9EJHSCTD"
-    "WPKX2TNRDAKJ7A339ACXZ7TDV4H8GQCQZ5RXXATNW3HK6PNKV9K82EF3QEMXZMR4V5EQ9X3SJM": PaymentRequest(
-        id="http_test",
-        amount=250,
-        mints=MINT,
-        transports=(Transport("post", "https://api.example.com/v1/payment", (("custom", "value1", "value2"),)),),
-    ),
-    "CREQB1QYQQ5UN9D3SHJHM5V4EHGQSQPQQQQQQQQQQQQEQRQQQSQPGQRP58GARSWVAZ7TMDD9H8GTN90PSK6URVV5HXXMMDQUQGZQGQQYQQYQPQ80CVV07TJDRRGPA0J7J7TMNY"
-    "L2YR6YR7L8J4S3EVF6U64TH6GKWSXQQMQ9EPSAMNWVAZ7TMJV4KXZ7F39EJHSCTDWPKX2TNRDAKSXQQMQ9EPSAMNWVAZ7TMJV4KXZ7FJ9EJHSCTDWPKX2TNRDAKSXQQMQ9EPSAMN"
-    "WVAZ7TMJV4KXZ7FN9EJHSCTDWPKX2TNRDAKSKRFDAR": PaymentRequest(
-        id="relay_test", amount=100, mints=MINT, transports=(Transport("nostr", PROFILE_OF_RELAYS),)
-    ),
-    "CREQB1QYQQ7MT4D36XJHM5WFSKUUMSDAE8GQSQPQQQQQQQQQQQRAQRQQQSQPGQRP58GARSWVAZ7TMDD9H8GTN90PSK6URVV5HXXMMDQCQZQ5RP09KK2MN5YPMKJARGYPKH2MR5"
-    "D9CXCEFQW3EXZMNNWPHHYARNQUQZ7QGQQYQQYQPQ80CVV07TJDRRGPA0J7J7TMNYL2YR6YR7L8J4S3EVF6U64TH6GKWSXQQ9Q9HQYVFHQUQZWQGQQYQSYQPQDP68GURN8GHJ7CTS"
-    "DYCJUETCV9KHQMR99E3K7MF0WPSHJMT9DE6QWQP6QYQQZQGZQQSXSAR5WPEN5TE0V9CXJV3WV4UXZMTSD3JJUCM0D5HHQCTED4JKUAQRQQGQSURJD9HHY6T50YRXYCTRDD6HQTSH"
-    "7TP": PaymentRequest(
-        id="multi_transport",
-        amount=500,
-        mints=MINT,
-        description="Payment with multiple transports",
-        transports=(
-            Transport("nostr", PROFILE_OF_A_KEY, (DIRECT,)),
-            Transport("post", "https://api1.example.com/payment"),
-            Transport("post", "https://api2.example.com/payment", (("priority", "backup"),)),
-        ),
-    ),
-    "CREQB1QYQQ6MTFDE5K6CTVTAHX7UM5WGPSQQGQQ5QPS6R5W3C8XW309AKKJMN59EJHSCTDWPKX2TNRDAKSWQP8QYQQZQQZQQSRHUXX8L9EX335Q7HE0F09AEJ04ZPAZPL0NE2C"
-    "GUKYAWD24MAYT8G7QNXMQ": PaymentRequest(id="minimal_nostr", mints=MINT, transports=(Transport("nostr", PROFILE_OF_A_KEY),)),
-    "CREQB1QYQQCMTFDE5K6CTVTA58GARSQVQQZQQ9QQVXSAR5WPEN5TE0D45KUAPWV4UXZMTSD3JJUCM0D5RSQ8SPQQQSZQSQZA58GARSWVAZ7TMPWP5JUETCV9KHQMR99E3K7MG0"
-    "TWYGX": PaymentRequest(id="minimal_http", mints=MINT, transports=(Transport("post", "https://api.example.com"),)),
-}
+REQUEST = PaymentRequest(id="7f4a2b39", mints=("https://mint.example.com",))
 
 
-@pytest.mark.parametrize(("text", "request_"), REQUESTS_A.items())
-def test_a_request_is_read_and_written(text: str, request_: PaymentRequest):
-    assert decode_request(text) == request_
-    assert encode_request(request_) == text.rstrip("=")
-
-
-@pytest.mark.parametrize(("text", "request_"), (REQUESTS_B | REQUESTS_WITH_TRANSPORTS).items())
-def test_a_short_request_is_read_and_written(text: str, request_: PaymentRequest):
-    assert decode_request(text) == decode_request(text.lower()) == request_
-    assert encode_short_request(request_) == text
-    assert decode_request(encode_request(request_)) == request_
-
-
-def test_a_nostr_name_without_relays_is_a_profile_too():
-    """As NUT-18 writes it. Read again it is the profile of the same key."""
-    name = "npub1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqzqujme"
-    request = PaymentRequest(transports=(Transport("nostr", name),))
-    assert decode_request(encode_request(request)) == request
-    assert decode_request(encode_short_request(request)).transports == (Transport("nostr", PROFILE_OF_ZEROS),)
-
-
-def test_the_published_request_with_all_fields_is_read():
-    text = (
-        "creqAqGF0gaNhdGRwb3N0YWF4G2h0dHBzOi8vYXBpLmV4YW1wbGUuY29tL3BheWFn92FpaDQ4NDBmNTFlYWEZA+hhdWNzYXRhbYF4GGh0dHBzOi8vbWludC5leGFtcGxlLmNv"
-        "bWFkcFByb2R1Y3QgcHVyY2hhc2Vhc/VlbnV0MTCjYWtkUDJQS2FkeEIwM2JhZjBjM2FjMjIwMzY2YzJjMzk3YmY5MzA1NzljNDE2MzQzNTU4NGY1NzNiMTA5MTA5ODdjNTQ0"
-        "YzU5ZTYxZjFhdIGCZ3B1cnBvc2Vnb2ZmbGluZQ=="
-    )
-    assert decode_request(text) == PaymentRequest(
-        id="4840f51e",
-        amount=1000,
-        mints=MINT,
-        single_use=True,
-        description="Product purchase",
-        transports=(Transport("post", "https://api.example.com/pay"),),
-        lock=Lock("P2PK", "03baf0c3ac220366c2c397bf930579c4163435584f573b10910987c544c59e61f1", (("purpose", "offline"),)),
-    )
-
-
-def test_the_published_request_to_a_nostr_profile_is_read():
-    text = (
-        "creqApWF0gaNhdGVub3N0cmFheKlucHJvZmlsZTFxcXNnbTZxZmEzYzhkdHoyZnZ6aHZmcWVhY213bTBlNTBwZTNrNXRmbXZwamptbjB2ajdtMnRncHozbWh4dWU2OXVoaHll"
-        "dHZ2OXVqdWVycGQ0Nmh4dG5mZHVxM3dhbW53dmF6N3RtanY0a3h6N2Z3OHFlbnh2ZXd3ZGN4emNtOTl1cXM2YW1ud3Zhejd0bXdkYWVqdW1yMGRzNGxqaDduYWeBgmFuYjE3"
-        "YWloYjdhOTAxNzZhYQphdWNzYXRhbYF3aHR0cHM6Ly84MzMzLnNwYWNlOjMzMzg"
-    )
-    assert decode_request(text) == next(iter(REQUESTS_WITH_TRANSPORTS.values()))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "creqA", "creqA!!!", "creqb1qqqq", "lnbc1", "creqA" + base64.b64encode(b"\x01").decode(),
-        "CREQB1QYQQSDMXX3SNYC3N8YPSQQGQQ5QPS6R5W3C8XW309AKKJMN59EJHSCTDWPKX2TNRDAKSYP0LHH", "x" * 30_000,
-    ],
-)  # fmt: skip
-def test_what_is_no_request_is_refused(text: str):
-    with pytest.raises(TokenInvalidError) as refused:
-        decode_request(text)
-    assert refused.value.code == "request_malformed"
+def test_a_request_is_written_as_published():
+    published = "creqAo2FpaDdmNGEyYjM5YXVjc2F0YW2BeBhodHRwczovL21pbnQuZXhhbXBsZS5jb20="
+    assert encode_request(REQUEST) == published.rstrip("=")

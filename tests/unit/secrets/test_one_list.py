@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.research.audit.exchanges.redaction import REDACTED, without_secret_headers
-from stepwell.research.audit.exchanges.redaction import without_secrets as address_in_trail
+from stepwell.research.audit.exchanges.redaction import REDACTED, without_secret_headers, without_secrets_in_url
 from stepwell.secrets.text import HIDDEN, hide_secrets
 from stepwell.secrets.values import without_secrets
 from stepwell.server.monitoring.redaction import clean_field
@@ -16,7 +15,7 @@ VALUE = "b3VyIHNlY3JldCB2YWx1ZQ"
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_secret_is_hidden_wherever_it_is_written_down(name: str) -> None:
-    assert address_in_trail(f"https://example.org/?{name}={VALUE}").endswith(REDACTED)
+    assert without_secrets_in_url(f"https://example.org/?{name}={VALUE}").endswith(REDACTED)
     assert without_secret_headers({"headers": {name: VALUE}}) == {"headers": {}}
     assert without_secrets({name: VALUE, "inner": [{name: VALUE}]}) == {"inner": [{}]}
     assert clean_field(name, VALUE) == HIDDEN
@@ -26,7 +25,7 @@ def test_a_secret_is_hidden_wherever_it_is_written_down(name: str) -> None:
 @pytest.mark.parametrize("name", ["max_tokens", "sort_key", "language"])
 def test_what_is_no_secret_stays_wherever_it_is_written_down(name: str) -> None:
     address = f"https://example.org/?{name}={VALUE}"
-    assert address_in_trail(address) == address
+    assert without_secrets_in_url(address) == address
     assert without_secret_headers({"headers": {name: VALUE}}) == {"headers": {name: VALUE}}
     assert without_secrets({name: VALUE}) == {name: VALUE}
     assert clean_field(name, VALUE) == VALUE

@@ -1,6 +1,6 @@
 /** What checks of an answer came to, in words. */
 
-import { asObject, isObject, textOf, type JsonObject } from "../state/waiting";
+import { asObject, isObject, textOf, type JsonObject } from "../lib/json";
 
 export interface Checked {
   words: string;

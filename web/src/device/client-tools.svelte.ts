@@ -5,8 +5,9 @@
  * window, say), they are shown with the reason, and can be refused.
  */
 
+import type { Json } from "../lib/json";
 import type { InboxEntry } from "../state/inbox.svelte";
-import { kindOf, type Json, type Waiting } from "../state/waiting";
+import { kindOf, type Waiting } from "../state/waiting";
 import { provideContext } from "../state/message-context";
 import type { ThreadSession } from "../state/session.svelte";
 import type { ThreadView } from "../state/types";

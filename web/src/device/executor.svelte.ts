@@ -9,7 +9,8 @@
  */
 
 import { untrack } from "svelte";
-import { asObject, kindOf, textOf, type Json } from "../state/waiting";
+import { asObject, textOf, type Json } from "../lib/json";
+import { kindOf } from "../state/waiting";
 import type { Receipt } from "../state/receipts";
 import { embedder } from "../embedding/embedder";
 import { server } from "../state/server.svelte";

@@ -20,10 +20,11 @@
  * Tabs hear `onChange("files", ...)`.
  */
 
+import { nameOf } from "../lib/paths";
 import { isBinary, pack, unpack, type Content, type Packed } from "./content";
 import { announceChange, openDevice, type Device, type FileRow, type FileVersion, type Stores } from "./database";
 import { FileError } from "./errors";
-import { keyOf, nameOf, parentsOf, resolveFile, typeOf } from "./paths";
+import { keyOf, parentsOf, resolveFile, typeOf } from "./paths";
 
 export type { FileRow, FileVersion } from "./database";
 export { hashOf, MAX_FILE_BYTES, type Content } from "./content";

@@ -1,11 +1,11 @@
 import "fake-indexeddb/auto";
 import { afterEach, expect, test, vi } from "vitest";
-import type { Json } from "../state/waiting";
+import type { Json } from "../lib/json";
 import type { Device, Project } from "./database";
 import { Executor } from "./executor.svelte";
 import type { WorkerHost } from "./host";
 import { notesIn } from "./notes";
-import { createProject, findProject } from "./projects";
+import { createProject, listProjects } from "./projects";
 import { describe as say } from "./wording";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -52,13 +52,14 @@ test("the answer stays with the project and covers notes alone", async () => {
   const notes = asking([write("/tutor/log.md")], { project_id: project.id, notes: { folder: "tutor", text: "" } });
   const own = asking([write("/diary.md")], { project_id: project.id, notes: { folder: "tutor", text: "" } });
   const asked = { id: "i1", threadId: "t", assistantId: "a", payload: notes };
-  const known = async () => (executor.projects = [(await findProject(project.id)) as Project]);
+  const stored = async () => (await listProjects()).find((each) => each.id === project.id) as Project;
+  const known = async () => (executor.projects = [await stored()]);
   await known();
   expect(executor.asksPerson("i1", notes)).toBe(true);
   for (const approved of [true, false]) {
     await executor.carryOut(asked, approved ? { approved } : { approved, reason: "" });
     await known();
-    expect((await findProject(project.id))?.keeps_notes).toBe(approved);
+    expect((await stored()).keeps_notes).toBe(approved);
     expect(executor.asksPerson("i1", notes)).toBe(false);
     expect(executor.asksPerson("i2", own)).toBe(true);
   }

@@ -3,7 +3,7 @@
  * in one folder, below the root. Whoever lets an agent keep its notes allows nothing else.
  */
 
-import { asObject, isObject, textOf, type Json } from "../state/waiting";
+import { asObject, isObject, textOf, type Json } from "../lib/json";
 import type { Call } from "./calls";
 import { CHANGING } from "./operations";
 import { resolvePath } from "./paths";

@@ -9,12 +9,14 @@
  * (`backends/folder_device.py`); one file of cases holds both to them. Runs in a worker: see `worker.ts`.
  */
 
+import { textOf } from "../lib/json";
+import { nameOf } from "../lib/paths";
 import type { Call, Content, Result } from "./calls";
 import type { FileRow } from "./database";
 import { FileError } from "./errors";
 import type { Change, ProjectFiles } from "./files";
 import { grep } from "./grep";
-import { compileGlob, keyOf, nameOf, resolveFile, resolvePath } from "./paths";
+import { compileGlob, keyOf, resolveFile, resolvePath } from "./paths";
 import { planMove, planRemoval, type Relocation } from "./relocations";
 import { search, type Embedder } from "./search";
 
@@ -51,7 +53,7 @@ export async function read(means: Means, call: Call): Promise<Content> {
 
 export async function plan(files: ProjectFiles, call: Call): Promise<Change | Relocation> {
   const { args } = call;
-  const base_hash = text(args["base_hash"]) || null;
+  const base_hash = textOf(args["base_hash"]) || null;
   if (call.name === "delete_file") return planRemoval(files, args["file_id"], { base_hash });
   if (call.name === "move_file")
     return planMove(files, args["file_id"], args["path"], { base_hash, overwrite: args["overwrite"] === true });
@@ -68,7 +70,7 @@ export async function plan(files: ProjectFiles, call: Call): Promise<Change | Re
     };
     return files.planPatch(resolveFile(args["file_id"]), {
       ...patch,
-      reason: text(args["description"]) || "Changed by the agent",
+      reason: textOf(args["description"]) || "Changed by the agent",
     });
   }
   const { content } = args;
@@ -79,8 +81,8 @@ export async function plan(files: ProjectFiles, call: Call): Promise<Change | Re
     by: "agent" as const,
     reason: "Written by the agent",
   };
-  const type = text(args["file_type"]);
-  return files.planWrite(resolveFile(text(args["path"]) || args["title"]), content, {
+  const type = textOf(args["file_type"]);
+  return files.planWrite(resolveFile(textOf(args["path"]) || args["title"]), content, {
     ...written,
     ...(type ? { type } : {}),
   });
@@ -178,8 +180,4 @@ async function readLines(files: ProjectFiles, args: Call["args"]): Promise<Conte
     throw new FileError("too_large", words);
   }
   return { text: part, total_lines: total, hash: row.hash, file_id: row.path };
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -49,10 +49,6 @@ export function keyOf(path: string): string {
   return path.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
 }
 
-export function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
-}
-
 /** The folders above a path, nearest first, without the root. */
 export function parentsOf(path: string): string[] {
   const parts = path.split("/").slice(1, -1);

@@ -29,11 +29,6 @@ export async function projectContext({ graphId }: OutgoingMessage): Promise<Mess
   return { [way]: { [FIELD]: project?.id ?? null, write_approval: project?.write_approval ?? null, ...kept } };
 }
 
-/** How a graph takes a project. */
-export async function wayOf(graphId: string): Promise<Way> {
-  return (await takenBy(graphId)).way;
-}
-
 /** Asked once. */
 function takenBy(graphId: string): Promise<Taken> {
   const known = ways.get(graphId) ?? ask(graphId);

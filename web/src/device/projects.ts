@@ -1,6 +1,6 @@
 /** The projects on this device, and the one that goes along with messages. Tabs hear `onChange("projects", ...)`. */
 
-import { announceChange, openDevice, type Device, type Project } from "./database";
+import { announceChange, openDevice, type Project } from "./database";
 
 export type { Project } from "./database";
 
@@ -28,10 +28,6 @@ export async function createProject(
 export async function listProjects(): Promise<Project[]> {
   const found = await (await openDevice()).read("projects", (stores) => stores.projects.all());
   return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1));
-}
-
-export async function findProject(id: string, device?: Device): Promise<Project | undefined> {
-  return (device ?? (await openDevice())).read("projects", (stores) => stores.projects.get(id));
 }
 
 export async function changeProject(

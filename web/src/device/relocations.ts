@@ -5,10 +5,11 @@
  * the server (`backends/messages.py`).
  */
 
+import { nameOf } from "../lib/paths";
 import type { FileRow } from "./database";
 import { FileError } from "./errors";
 import type { By, FileStores, ProjectFiles } from "./files";
-import { keyOf, nameOf, parentsOf, resolveEntry, show, typeOf } from "./paths";
+import { keyOf, parentsOf, resolveEntry, show, typeOf } from "./paths";
 
 export interface Relocation {
   readonly path: string;

@@ -58,8 +58,3 @@ export async function listSent(filter: { thread_id?: string; limit?: number } = 
   );
   return found;
 }
-
-export async function clearSent(): Promise<void> {
-  await (await openDevice()).write("departures", (stores) => stores.departures.clear());
-  announceChange("departures");
-}

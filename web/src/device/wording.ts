@@ -1,16 +1,16 @@
 /** What an agent asks of this device, and what came of it, in a person's words. */
 
+import { textOf } from "../lib/json";
 import { plural } from "../lib/words";
 import { isNote } from "./notes";
 import type { Call, Result } from "./calls";
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const shorten = (words: string): string => (words.length > 80 ? `${words.slice(0, 79)}…` : words);
 
 /** The file or the words that a call is about. */
 export function aboutOf(call: Call): string {
   const { path, file_id, title, pattern, query } = call.args;
-  return [file_id, path, title, pattern, query].map(text).find(Boolean) ?? "";
+  return [file_id, path, title, pattern, query].map(textOf).find(Boolean) ?? "";
 }
 
 /** "Read /a.md", before it happens. */
@@ -34,7 +34,7 @@ export function sayCall(call: Call): string {
     case "delete_file":
       return `Delete ${about}`;
     case "move_file":
-      return `Move ${about} to ${shorten(text(call.args["path"]))}`;
+      return `Move ${about} to ${shorten(textOf(call.args["path"]))}`;
     default:
       return `Do ${call.name}`;
   }
@@ -70,7 +70,7 @@ function sayResult(call: Call, result: Result): string {
     case "delete_file":
       return `${about} was deleted.`;
     case "move_file":
-      return `${about} was moved to ${shorten(text(call.args["path"]))}.`;
+      return `${about} was moved to ${shorten(textOf(call.args["path"]))}.`;
     default:
       return `${about} was changed.`;
   }

@@ -4,8 +4,9 @@
  * `action_requests` are answered with `{decisions: [...]}`; a single `tool_approval` with its decision alone.
  */
 
+import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../lib/json";
 import { fieldsOf, readForm, toForm, withoutSecrets, type Field, type Form } from "./fields";
-import { actionsIn, asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
+import { actionsIn } from "../state/waiting";
 
 export type Decision = "approve" | "edit" | "reject" | "respond";
 export const DECISIONS: readonly Decision[] = ["approve", "edit", "reject", "respond"];

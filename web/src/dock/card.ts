@@ -1,7 +1,7 @@
 // What every card of the dock is given. `cards.ts` has all of them.
 
 import type { Component } from "svelte";
-import type { Json } from "../state/waiting";
+import type { Json } from "../lib/json";
 
 export interface CardProps<Draft> {
   /** The interrupt's. */

@@ -1,5 +1,6 @@
 /** The registry: for each kind of question its card, how a kept draft is taken up again, and what of a draft may be kept. */
 
+import { asObject, type Json } from "../lib/json";
 import DeviceCard from "./DeviceCard.svelte";
 import * as approval from "./approval";
 import AddressCard from "./AddressCard.svelte";
@@ -16,7 +17,7 @@ import RetryCard from "./RetryCard.svelte";
 import SourcesCard from "./SourcesCard.svelte";
 import UnknownCard from "./UnknownCard.svelte";
 import PaymentCard from "./PaymentCard.svelte";
-import { asObject, type Json, type Kind } from "../state/waiting";
+import type { Kind } from "../state/waiting";
 
 const asIs = (_: Json, draft: unknown) => draft;
 

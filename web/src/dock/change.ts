@@ -1,6 +1,6 @@
 /** What a tool call would do to a scratch file, where that can be known here: the text before and after, and what speaks against it. */
 
-import { textOf, type JsonObject } from "../state/waiting";
+import { textOf, type JsonObject } from "../lib/json";
 
 export interface FileChange {
   path: string;

@@ -1,6 +1,6 @@
 /** A question with or without choices, and the answer that what was chosen and typed stands for. */
 
-import { isObject, textOf, type Json, type JsonObject } from "../state/waiting";
+import { isObject, textOf, type Json, type JsonObject } from "../lib/json";
 
 export interface Option {
   id: string;

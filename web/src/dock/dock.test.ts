@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import type { Json, JsonObject } from "../lib/json";
 import { buildAnswer, emptyDraft, keepable, readActions, restore } from "./approval";
 import { choose, clarificationAnswer, EMPTY, readClarification } from "./clarification";
 import { openDrafts } from "./drafts";
 import * as elicitation from "./elicitation";
 import { aboutField, fieldsOf, readForm, toForm } from "./fields";
 import { receiptFor } from "../state/receipts";
-import { kindOf, titleOf, type Json, type JsonObject, type Waiting } from "../state/waiting";
+import { kindOf, titleOf, type Waiting } from "../state/waiting";
 
 const APPROVAL: JsonObject = {
   action_requests: [

@@ -1,6 +1,6 @@
 /** A question of an MCP server: the form it asks for, and the answer that what was typed stands for. */
 
-import { asObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
+import { asObject, textOf, textsOf, type Json, type JsonObject } from "../lib/json";
 import { fieldsOf, readForm, toForm, withoutSecrets, type Field, type Form } from "./fields";
 
 export interface Elicitation {

@@ -5,7 +5,7 @@
  * schema where there is one, otherwise from the value that the agent gave.
  */
 
-import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
+import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../lib/json";
 
 export type FieldKind = "line" | "text" | "number" | "integer" | "switch" | "choice" | "list" | "json";
 

@@ -3,8 +3,8 @@
  * (`schemas.py`), repeated here so that the page can say them before anything is sent; the server still decides.
  */
 
+import { asObject, isObject, textOf, textsOf, type Json } from "../lib/json";
 import { plural } from "../lib/words";
-import { asObject, isObject, textOf, textsOf, type Json } from "../state/waiting";
 import { numberOf, TOOLS, type Plan, type PlanStep } from "./plan";
 
 export const MOST_STEPS = 6;

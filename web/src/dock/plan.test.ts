@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { asObject } from "../lib/json";
 import {
   addStep,
   afterWords,
@@ -17,7 +18,6 @@ import {
   toolsFor,
 } from "./plan-editing";
 import { leadWords, readPlan } from "./plan";
-import { asObject } from "../state/waiting";
 
 const WIRE = {
   objective: "How long is it?",

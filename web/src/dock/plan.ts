@@ -3,7 +3,7 @@
  * that waits for approval is in `plan-editing.ts`.
  */
 
-import { isObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
+import { isObject, textOf, textsOf, type Json, type JsonObject } from "../lib/json";
 
 export const TOOLS: Record<string, string> = {
   web_search: "Search the web",

@@ -134,7 +134,9 @@ class AttachedExcerpts {
     this.leftOut = next;
   }
 
-  /** Whether a message may go, with what is shown. False: nothing fits that it could rest on, or it was changed while it waited to be seen. */
+  /**
+   * Whether the message may be sent with the excerpts shown. False if no excerpt fits, or if the user changed the message while it waited.
+   */
   async permit(message: Pick<OutgoingMessage, "graphId" | "text">): Promise<boolean> {
     if (!takesExcerpts(message.graphId)) return true;
     if (!this.on || !summary.documents) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject, Step } from "../state/types";
+import type { JsonObject } from "../lib/json";
+import type { Step } from "../state/types";
 import { durationWords, linesOf, sentenceOf } from "./activity";
 
 let next = 0;

@@ -3,8 +3,9 @@
  * present. Never raw JSON: arguments and results are details, on demand.
  */
 
+import { textOf, type JsonObject } from "../lib/json";
 import { seconds } from "../lib/words";
-import type { JsonObject, Step, StepStatus } from "../state/types";
+import type { Step, StepStatus } from "../state/types";
 
 export interface Line {
   id: string;
@@ -67,7 +68,7 @@ const TOOLS: Record<string, Words> = {
     past: () => "Moved",
     present: () => "Moving",
     not: "Not moved:",
-    about: ([args]) => `${shorten(text(args?.source))} to ${shorten(text(args?.destination))}`,
+    about: ([args]) => `${shorten(textOf(args?.source))} to ${shorten(textOf(args?.destination))}`,
   },
   glob: { past: () => "Found files named", present: () => "Finding files named", about: list("pattern") },
   grep: { past: () => "Searched the files for", present: () => "Searching the files for", about: quoted("pattern") },
@@ -75,7 +76,7 @@ const TOOLS: Record<string, Words> = {
   tool_search: {
     past: () => "Looked for tools:",
     present: () => "Looking for tools:",
-    about: ([args]) => shorten(text(args?.query).replace(/^\s*select:\s*/i, "")),
+    about: ([args]) => shorten(textOf(args?.query).replace(/^\s*select:\s*/i, "")),
   },
   write_todos: { past: () => "Updated the to-do list", present: () => "Updating the to-do list", joins: true },
   web_search: {
@@ -102,7 +103,7 @@ const TOOLS: Record<string, Words> = {
     past: () => "Started",
     present: () => "Starting",
     not: "Not started:",
-    about: ([args]) => `${text(args?.subagent_type)} in the background: ${shorten(text(args?.description))}`,
+    about: ([args]) => `${textOf(args?.subagent_type)} in the background: ${shorten(textOf(args?.description))}`,
   },
   update_async_task: {
     past: () => "Sent to a background task:",
@@ -253,7 +254,7 @@ function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): 
   if (step.kind === "node") return nodePhrase(step, ongoing, said[step.id]);
   const args = steps.map((each) => each.args ?? {});
   if (step.kind === "subagent") {
-    const asked = text(args[0]?.description);
+    const asked = textOf(args[0]?.description);
     return {
       lead:
         step.status === "waiting"
@@ -271,7 +272,7 @@ function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): 
       lead: `${step.refused ? "Not run:" : step.declined ? "Declined:" : ongoing ? "Running" : "Ran"} ${name}`,
       rest: shorten(firstText(args[0]!)),
     };
-  const [, skill, picture] = READ_AS.exec(step.name === "read_file" ? text(args[0]?.file_path) : "") ?? [];
+  const [, skill, picture] = READ_AS.exec(step.name === "read_file" ? textOf(args[0]?.file_path) : "") ?? [];
   const of = skill ?? picture;
   if (of && step.status === "done" && !steps[1]) return { lead: skill ? "Read the skill" : "Looked at", rest: of };
   if (step.status === "waiting")
@@ -282,7 +283,7 @@ function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): 
 
 function list(name: string): (args: JsonObject[]) => string {
   return (args) => {
-    const found = [...new Set(args.map((each) => text(each[name])).filter(Boolean))];
+    const found = [...new Set(args.map((each) => textOf(each[name])).filter(Boolean))];
     return found.length > 3
       ? `${found.slice(0, 2).join(", ")} and ${found.length - 2} more`
       : found.map((each) => shorten(each)).join(", ");
@@ -291,12 +292,12 @@ function list(name: string): (args: JsonObject[]) => string {
 
 function quoted(name: string): (args: JsonObject[]) => string {
   return (args) =>
-    [...new Set(args.map((each) => text(each[name])).filter(Boolean))].map((each) => `“${shorten(each)}”`).join(", ");
+    [...new Set(args.map((each) => textOf(each[name])).filter(Boolean))].map((each) => `“${shorten(each)}”`).join(", ");
 }
 
 /** "of quellmouth.example and two others" */
 function ofHosts(args: JsonObject[]): string {
-  const hosts = [...new Set(args.map((each) => hostOf(text(each.url))).filter(Boolean))];
+  const hosts = [...new Set(args.map((each) => hostOf(textOf(each.url))).filter(Boolean))];
   if (!hosts.length) return "";
   const others =
     ["", " and another", " and two others", " and three others"][hosts.length - 1] ?? ` and ${hosts.length - 1} others`;
@@ -313,10 +314,6 @@ export function hostOf(address: string): string {
 
 function firstText(args: JsonObject): string {
   return Object.values(args).find((value) => typeof value === "string") ?? "";
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 export function shorten(value: string, most = 90): string {

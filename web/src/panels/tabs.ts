@@ -3,8 +3,8 @@
  * say; the steps alone do not open it, because the conversation names each of them.
  */
 
-import { asObject } from "../state/waiting";
-import type { Json, Step, ThreadView } from "../state/types";
+import { asObject, type Json } from "../lib/json";
+import type { Step, ThreadView } from "../state/types";
 import type { Tab } from "../ui/Tabs.svelte";
 
 export type TabId = "argument" | "workspace" | "sources" | "todos" | "files" | "agents" | "background" | "steps";

@@ -1,8 +1,8 @@
 /** A research thread: what came of each step of its plan, and what its nodes said of their work. */
 
 import { readPlan, readStep, type Plan } from "../dock/plan";
-import { asObject, isObject, textOf, textsOf } from "../state/waiting";
-import type { JsonObject, Step } from "../state/types";
+import { asObject, isObject, textOf, textsOf, type JsonObject } from "../lib/json";
+import type { Step } from "../state/types";
 import type { Saying } from "./activity";
 
 export type StepState = "done" | "now" | "failed" | "later";

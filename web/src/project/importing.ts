@@ -17,7 +17,8 @@ import {
   type Project,
   type Stores,
 } from "../device/database";
-import { keyOf, nameOf, typeOf } from "../device/paths";
+import { nameOf } from "../lib/paths";
+import { keyOf, typeOf } from "../device/paths";
 import { plural } from "../lib/words";
 import { readArchive, Stretches, unpack, type ArchiveEntry } from "./archive";
 import { LIMITS, refuseSource, refuseTooLarge, TooLargeError } from "./limits";

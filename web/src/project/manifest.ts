@@ -1,6 +1,8 @@
 // What an exported project says about itself, as the first entry of its zip: its name, and what a plain zip forgets of a file.
 // Whether an agent may change files unasked is not in it: a zip can come from anybody, and a project that comes in asks.
 
+import { asObject, isObject, type JsonObject } from "../lib/json";
+
 export const MANIFEST = ".stepwell-project.json";
 const FORMAT = "stepwell-project/1";
 
@@ -22,17 +24,17 @@ export function readManifest(text: string): Manifest | null {
   } catch {
     return null;
   }
-  if (!isRecord(raw) || raw["format"] !== FORMAT || typeof raw["name"] !== "string") return null;
-  const told = isRecord(raw["files"]) ? raw["files"] : {};
+  if (!isObject(raw) || raw["format"] !== FORMAT || typeof raw["name"] !== "string") return null;
+  const told = asObject(raw["files"]);
   return {
     name: raw["name"].trim().slice(0, 120) || "Project",
     files: Object.fromEntries(
-      Object.entries(told).map(([path, each]) => [path, isRecord(each) ? readFacts(each) : {}]),
+      Object.entries(told).map(([path, each]) => [path, isObject(each) ? readFacts(each) : {}]),
     ),
   };
 }
 
-function readFacts(raw: Record<string, unknown>): Manifest["files"][string] {
+function readFacts(raw: JsonObject): Manifest["files"][string] {
   const { title, type, modified_at: modified } = raw;
   return {
     ...(typeof title === "string" ? { title: title.slice(0, 400) } : {}),
@@ -40,6 +42,3 @@ function readFacts(raw: Record<string, unknown>): Manifest["files"][string] {
     ...(typeof modified === "string" && !Number.isNaN(Date.parse(modified)) ? { modified_at: modified } : {}),
   };
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,8 @@
 // The files of a project as a tree, and as the rows that are seen of it. Pure: a view draws the rows in its window, so that thousands of
 // files cost no more than a screenful.
 
+import { nameOf } from "../lib/paths";
+
 export interface Listed {
   readonly id: string;
   readonly path: string;
@@ -54,8 +56,6 @@ function namesIn<File extends Listed>(folder: Folder<File>): string[] {
   folder.files = named.sort((one, two) => order.compare(one.name, two.name)).map(({ file }) => file);
   return (folder.names = [...folder.folders.keys()].sort(order.compare));
 }
-
-export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
 /** The rows in their order: folders first, then files, each with what is in it while it is open. */
 export function rowsOf<File extends Listed>(root: Folder<File>, isOpen: (folder: string) => boolean): TreeRow<File>[] {

@@ -115,11 +115,6 @@ export function evidenceOf(
   });
 }
 
-export function sourceAt(report: Report, number: number): Source | null {
-  const id = report.references[number - 1];
-  return report.sources.find((source) => source.source_id === id) ?? null;
-}
-
 export function claimsOf(report: Report, source: Source): Claim[] {
   const own = new Set(
     report.quotes.filter((quote) => quote.source_id === source.source_id).map((quote) => quote.quote_id),

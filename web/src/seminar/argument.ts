@@ -12,7 +12,8 @@
  * stand at the end, as not placed.
  */
 
-import type { Json, JsonObject, Waiting } from "../state/types";
+import { asObject, isObject, textOf, type Json, type JsonObject } from "../lib/json";
+import type { Waiting } from "../state/types";
 
 export type Kind = "thesis" | "definition" | "citation" | "narrative" | "refutation" | "reply" | "conclusion";
 export type Status = "held" | "challenged" | "revised" | "withdrawn";
@@ -114,54 +115,51 @@ export const HINT_LEVELS = [
 ] as const;
 
 /** Null where the thread has none yet. */
-export function readArgument(value: Json | undefined): Argument | null {
-  const data = objectOf(value);
-  const nodes = objectOf(data?.nodes);
-  if (!data || !nodes) return null;
-  const clauses = Object.entries(nodes).flatMap(([id, each]) => readClause(id, each));
+export function readArgument(data: Json | undefined): Argument | null {
+  if (!isObject(data) || !isObject(data.nodes)) return null;
+  const clauses = Object.entries(data.nodes).flatMap(([id, each]) => readClause(id, each));
   const known = new Set(clauses.map((clause) => clause.id));
-  const links = Object.entries(objectOf(data.links) ?? {})
+  const links = Object.entries(asObject(data.links))
     .flatMap(([key, because]) => readLink(key, because))
     .filter((link) => known.has(link.source) && known.has(link.target));
   return {
-    question: text(data.question),
-    phase: text(data.phase),
+    question: textOf(data.question),
+    phase: textOf(data.phase),
     clauses,
     links,
     versions: objectsOf(data.versions).map((each) => ({
-      text: text(each.text),
+      text: textOf(each.text),
       confidence: number(each.confidence),
-      phase: text(each.phase),
+      phase: textOf(each.phase),
     })),
     hints: objectsOf(data.moves)
       .filter((move) => move.move === "hint")
-      .map((move) => ({ about: text(move.about), text: text(move.text), level: number(move.level) ?? 0 })),
+      .map((move) => ({ about: textOf(move.about), text: textOf(move.text), level: number(move.level) ?? 0 })),
   };
 }
 
-export function readProgress(value: Json | undefined): Progress | null {
-  const data = objectOf(value);
-  if (!data || !Array.isArray(data.phases)) return null;
+export function readProgress(data: Json | undefined): Progress | null {
+  if (!isObject(data) || !Array.isArray(data.phases)) return null;
   const phases = objectsOf(data.phases);
   const now = phases.findIndex((phase) => phase.name === data.phase);
   return {
     complete: data.complete === true,
-    subject: text(data.subject),
+    subject: textOf(data.subject),
     phases: phases.map((phase, at) => {
-      const missing = Array.isArray(phase.missing) ? phase.missing.map(text).filter(Boolean) : [];
+      const missing = Array.isArray(phase.missing) ? phase.missing.map(textOf).filter(Boolean) : [];
       const place =
         data.complete === true || at < now ? (missing.length ? "open again" : "done") : at === now ? "now" : "later";
       return {
-        name: text(phase.name),
-        title: text(phase.title) || text(phase.name),
-        about: text(phase.about),
+        name: textOf(phase.name),
+        title: textOf(phase.title) || textOf(phase.name),
+        about: textOf(phase.about),
         missing,
         place,
       };
     }),
     findings: objectsOf(data.findings).map((each) => ({
-      severity: text(each.severity),
-      sentence: text(each.sentence),
+      severity: textOf(each.severity),
+      sentence: textOf(each.sentence),
     })),
   };
 }
@@ -239,11 +237,11 @@ export interface Asked {
 /** The tutor's open question, where that is what waits. */
 export function openQuestion(waiting: readonly Waiting[]): Asked | null {
   const interrupt = waiting[0];
-  const payload = objectOf(interrupt?.payload);
-  if (!interrupt || payload?.type !== "clarification_request") return null;
+  const payload = asObject(interrupt?.payload);
+  if (!interrupt || payload.type !== "clarification_request") return null;
   return {
     interrupt,
-    question: text(payload.question),
+    question: textOf(payload.question),
     hasOptions: Array.isArray(payload.options) && payload.options.length > 0,
   };
 }
@@ -251,7 +249,7 @@ export function openQuestion(waiting: readonly Waiting[]): Asked | null {
 /** How far hints about the open question have come: they are counted by question, and by subject where a model put it in its own words. */
 export function hintLevel(argument: Argument, asked: Asked | null, subject: string): number {
   if (!asked) return 0;
-  const ofMethod = text(objectOf(asked.interrupt.payload)?.node) !== "";
+  const ofMethod = textOf(asObject(asked.interrupt.payload).node) !== "";
   const forIt = argument.hints.filter((hint) => hint.text === asked.question);
   const found = forIt.length || ofMethod ? forIt : argument.hints.filter((hint) => hint.about === subject);
   return Math.max(0, ...found.map((hint) => hint.level));
@@ -262,19 +260,18 @@ export function answerWith(asked: Asked, words: string): Json {
   return asked.hasOptions ? { selected: [], freeform: words } : { response: words };
 }
 
-function readClause(id: string, value: Json): Clause[] {
-  const data = objectOf(value);
-  if (!data || !(text(data.kind) in KINDS)) return [];
+function readClause(id: string, data: Json): Clause[] {
+  if (!isObject(data) || !(textOf(data.kind) in KINDS)) return [];
   return [
     {
       id,
       kind: data.kind as Kind,
-      text: text(data.text),
-      status: text(data.status) in STATUSES ? (data.status as Status) : "held",
+      text: textOf(data.text),
+      status: textOf(data.status) in STATUSES ? (data.status as Status) : "held",
       byTutor: data.author === "tutor",
       opposing: data.side === "opposing",
-      term: text(data.term),
-      source: text(data.source),
+      term: textOf(data.term),
+      source: textOf(data.source),
       confidence: number(data.confidence),
     },
   ];
@@ -283,23 +280,15 @@ function readClause(id: string, value: Json): Clause[] {
 function readLink(key: string, because: Json): Link[] {
   const [source, relation, target] = key.split(" ");
   if (!source || !target || !RELATIONS.has(relation ?? "")) return [];
-  return [{ source, relation: relation as Relation, target, because: text(because) }];
+  return [{ source, relation: relation as Relation, target, because: textOf(because) }];
 }
 
 function byKind(one: Clause, two: Clause): number {
   return ORDER.indexOf(one.kind) - ORDER.indexOf(two.kind);
 }
 
-function objectOf(value: Json | undefined): JsonObject | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
-}
-
 function objectsOf(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.map(objectOf).filter((each) => each !== null) : [];
-}
-
-function text(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 function number(value: Json | undefined): number | null {

@@ -1,6 +1,6 @@
 // Scratch files: what the state holds, and the changes that events bring (the same forms as the server's `files` channel).
 
-import { isObject } from "./messages";
+import { isObject } from "../lib/json";
 import type { ScratchFile } from "./types";
 
 type Files = Readonly<Record<string, ScratchFile>>;

@@ -4,8 +4,8 @@
  */
 
 import { request, type Schemas } from "../api";
+import type { Json } from "../lib/json";
 import { keep, kept } from "../lib/kept";
-import type { Json } from "./types";
 import { titleOf } from "./waiting";
 
 /** A question of any thread. `claim`: the device that is about to carry it out. */

@@ -4,6 +4,8 @@
  * Parts of the page that know files offer them (`offerMentions`): the conversation's own, the workspace's, the project's.
  */
 
+import { nameOf } from "../lib/paths";
+
 export interface Mention {
   readonly path: string;
   /** Where it is: "This conversation", "Workspace". */
@@ -59,7 +61,7 @@ export async function findMentions(context: MentionContext, query: string): Prom
 export function rank(all: readonly Mention[], query: string): Mention[] {
   const wanted = query.toLowerCase();
   const place = ({ path }: Mention) => {
-    const [whole, name] = [path.toLowerCase(), path.slice(path.lastIndexOf("/") + 1).toLowerCase()];
+    const [whole, name] = [path.toLowerCase(), nameOf(path).toLowerCase()];
     if (name.startsWith(wanted) || whole.startsWith(wanted)) return 0;
     return name.includes(wanted) ? 1 : whole.includes(wanted) ? 2 : -1;
   };

@@ -1,7 +1,8 @@
 // Messages on the wire -> messages of the page. A message comes whole, or in chunks that are joined by id.
 
 import type { WireMessage } from "../api";
-import type { Json, JsonObject, Message, Namespace, Picture, Role, ToolCall } from "./types";
+import { isObject, type Json } from "../lib/json";
+import type { Message, Namespace, Picture, Role, ToolCall } from "./types";
 
 const ROLES: Record<string, Role> = {
   human: "user",
@@ -13,9 +14,6 @@ const ROLES: Record<string, Role> = {
 
 /** Marks of a result that a rule or a person gave in place of the tool. */
 const REFUSED = ["stepwell_refused", "stepwell_decided_by_person"];
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export function isChunk(message: WireMessage): boolean {
   return message.type === "AIMessageChunk";
@@ -129,7 +127,7 @@ function readToolCall(wire: { id?: string | null; name?: string; args?: unknown 
   return {
     id: wire.id ?? "",
     name: wire.name ?? "",
-    args: isObject(wire.args) ? (wire.args as JsonObject) : null,
+    args: isObject(wire.args) ? wire.args : null,
     argsText: "",
   };
 }

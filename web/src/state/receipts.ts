@@ -1,19 +1,9 @@
 /** What was answered, in one line, for the conversation. */
 
+import { asObject, isObject, textOf, textsOf, type Json } from "../lib/json";
 import { keepForTab, keptForTab } from "../lib/kept";
 import { plural } from "../lib/words";
-import {
-  actionsIn,
-  asObject,
-  isObject,
-  kindOf,
-  sentenceOf,
-  textOf,
-  textsOf,
-  type Json,
-  type Kind,
-  type Waiting,
-} from "./waiting";
+import { actionsIn, kindOf, sentenceOf, type Kind, type Waiting } from "./waiting";
 
 export interface Receipt {
   id: string;

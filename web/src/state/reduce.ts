@@ -9,8 +9,9 @@
 //   records    the server's step records: times, tokens, cost
 
 import type { StepRecord, WireInterrupt, WireMessage } from "../api";
+import { isObject, type Json, type JsonObject } from "../lib/json";
 import { changeFiles, readFiles } from "./files";
-import { addChunk, isChunk, isObject, readMessage } from "./messages";
+import { addChunk, isChunk, readMessage } from "./messages";
 import {
   addRecords,
   adoptNode,
@@ -23,8 +24,6 @@ import {
   stepOfNode,
 } from "./steps";
 import type {
-  Json,
-  JsonObject,
   Message,
   Namespace,
   Phase,
@@ -492,7 +491,7 @@ class Draft {
 
   private takeCustom(event: StreamEvent): void {
     const { data } = event;
-    // An answer that is asked for again, or that a check has replaced: what was shown of it goes.
+    // The answer was requested again, or a check replaced it: remove what was shown of it.
     if (isObject(data) && typeof data["message_id"] === "string" && /^model_(retry|fallback)$/.test(`${data["type"]}`))
       this.forgetMessage(data["message_id"]);
     else if (isObject(data) && /^rubric_/.test(`${data["type"]}`)) this.addCheck(data);

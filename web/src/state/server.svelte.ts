@@ -4,8 +4,9 @@
 //      ^------------------ /ok answers, asked every 3 s -------------------|
 
 import { api, comeBackNow, onAnswered, type AssistantResponse, type Me } from "../api";
+import type { JsonObject } from "../lib/json";
 import { DEVICE_OF, forgetPerson, keepNothingMore } from "../lib/kept";
-import type { Assistant, Connection, JsonObject } from "./types";
+import type { Assistant, Connection } from "./types";
 
 const ASK_AGAIN_MS = 3_000;
 const OFFLINE_AFTER_MS = 10_000;

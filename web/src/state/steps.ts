@@ -2,8 +2,9 @@
 // and by the server's step records.
 
 import type { StepRecord } from "../api";
-import { asText, isObject } from "./messages";
-import type { JsonObject, Message, Namespace, Step, StepStatus, ToolCall } from "./types";
+import { isObject, type JsonObject } from "../lib/json";
+import { asText } from "./messages";
+import type { Message, Namespace, Step, StepStatus, ToolCall } from "./types";
 
 const SUBAGENT_TOOL = "task";
 /** Nodes of every agent: their work is shown as messages and tool calls. */
@@ -140,7 +141,7 @@ export function adoptNode(steps: readonly Step[], id: string, name: string, runI
 }
 
 export function readArgs(input: unknown): JsonObject | null {
-  return isObject(input) ? (input as JsonObject) : null;
+  return isObject(input) ? input : null;
 }
 
 export function readToolError(error: unknown): string {

@@ -9,8 +9,7 @@
 //   ├── runs       newest last, with their status
 //   └── unknown    events this page does not know, kept and shown as such
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import type { Json, JsonObject } from "../lib/json";
 
 /** Where something happened: "" is the root graph, otherwise LangGraph's path ("tools:uuid|..."). */
 export type Namespace = string;

@@ -5,9 +5,8 @@
  * Everything else is `unknown` and can still be answered, with text or any JSON.
  */
 
-import type { Json, JsonObject, Waiting as Open } from "./types";
-
-export type { Json, JsonObject };
+import { asObject, isObject, textOf, type Json, type JsonObject } from "../lib/json";
+import type { Waiting as Open } from "./types";
 
 /** An open interrupt. Its payload may be anything that a graph asks with, also a bare text. */
 export type Waiting = Omit<Open, "payload"> & { readonly payload: Json };
@@ -153,20 +152,4 @@ export function actionsIn(payload: JsonObject): JsonObject[] {
   const listed = Array.isArray(payload.action_requests) ? payload.action_requests : [payload];
   const calls = listed.filter(isObject).filter((action) => typeof action.name === "string");
   return calls.length === listed.length ? calls : [];
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-export function asObject(value: Json | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-export function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
-}
-
-export function textsOf(value: Json | undefined): string[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }

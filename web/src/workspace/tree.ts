@@ -40,8 +40,6 @@ function grow(name: string, path: string, files: readonly WorkspaceFile[]): Fold
   };
 }
 
-export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
-
 const IMAGES = /\.(png|jpe?g|gif|webp|avif|svg|ico)$/i;
 
 export type Look = "markdown" | "image" | "text" | "other";

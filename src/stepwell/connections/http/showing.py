@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from stepwell.models.local.models import LocalModels
 
 _NAMED = 3
-_ON_THIS_COMPUTER = frozenset({"found", "embedded"})
 
 
 def show_all(

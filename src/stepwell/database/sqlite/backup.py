@@ -23,6 +23,7 @@ from stepwell.database.sqlite.migrate import forms_of, migrations, version_of
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.errors import ConfigurationError
+from stepwell.private_files import sync_folder
 
 ReportProgress = Callable[[int, int], None]
 """Pages copied so far, and total pages."""
@@ -71,7 +72,7 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
             check_copy(partial)
             aside = _set_aside(database, database.with_name(f"{database.name}.{kept_as}")) if database.exists() else None
             os.replace(partial, database)
-            flush_folder(database.parent)
+            sync_folder(database.parent)
             return aside
     finally:
         lock.release()
@@ -153,7 +154,7 @@ def publish(partial: Path, file: Path, *, force: bool) -> None:
             raise ConfigurationError(
                 f"A file '{file.name}' has just been created by another program. Choose another name."
             ) from error
-    flush_folder(file.parent)
+    sync_folder(file.parent)
 
 
 def _set_aside(database: Path, aside: Path) -> Path:
@@ -179,13 +180,3 @@ def _require_database(file: Path) -> None:
         raise ConfigurationError(
             f"There is no database '{file.name}'. Give the path of one, or start `stepwell serve` once to make one."
         )
-
-
-def flush_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return  # Windows can't flush folders
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

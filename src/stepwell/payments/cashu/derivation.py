@@ -9,7 +9,6 @@ Each counter is used once. The ledger allocates them.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from dataclasses import dataclass, field
 
@@ -64,8 +63,3 @@ def _scalar(number: int) -> bytes:
     if number == 0:
         raise ArithmeticError("a derived key is zero, which has a chance of 2^-256")
     return number.to_bytes(32, "big")
-
-
-def seed_from_words(words: str, passphrase: str = "") -> bytes:
-    """The seed that a BIP39 phrase stands for; wallets show such phrases for writing down."""
-    return hashlib.pbkdf2_hmac("sha512", words.encode(), b"mnemonic" + passphrase.encode(), 2048)

@@ -9,7 +9,7 @@ quoting.py, sentences.py   passages and their offsets    facts/        figures, 
 checks.py      what a machine can say about a claim      judge.py      what needs judgement
 verdicts.py    both together                             writing/      from a draft to a report with numbered references
 bundle.py, container.py    all of it in one file         verify.py     checks it
-forms.py       which fields an entry of each kind has    limits.py, apart.py   how much is checked, how long, and in which process
+forms.py       which fields an entry of each kind has    limits.py, checking_process.py   how much is checked, how long, and where
 story.py       which entries led to the report, where a thread has branches
 excerpts.py    documents on the user's device, from the excerpts that came with a question
 export/        the report as a page, PDF, Word or Markdown

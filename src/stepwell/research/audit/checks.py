@@ -46,12 +46,11 @@ _SOME = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The highest verdict that the facts allow, and why it is not higher. `facts_found` counts the claim's facts that are in the quotes.
-    `is_quoted`: the claim is a sentence of a quote, word for word but for its marks."""
+    """The highest verdict that the facts allow, and why it is not higher. `is_quoted`: the claim is a sentence of a quote, word for word
+    but for its marks."""
 
     ceiling: Verdict
     reasons: tuple[str, ...] = ()
-    facts_found: int = 0
     is_quoted: bool = False
 
     @property
@@ -69,7 +68,7 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
     if not cited:
         return Check("unsupported", tuple(unknown))
     if not unknown and is_quoted(text, cited):
-        return Check("verbatim", (), 1, is_quoted=True)
+        return Check("verbatim", is_quoted=True)
     if len(text) > LONGEST_CLAIM:
         return Check("unsupported", (f"the claim has {len(text):,} characters, at most {LONGEST_CLAIM:,} can be checked",))
     checked = replace(_conclude(*_look_up(text, cited), unknown), is_quoted=has_the_same_words(text, cited))
@@ -104,15 +103,14 @@ def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:
 
 
 def _conclude(findings: Sequence[Finding], said: float, unknown: Sequence[str]) -> Check:
-    found = sum(finding.outcome == "found" for finding in findings)
     reasons = tuple(dict.fromkeys([*unknown, *(finding.reason for finding in findings if finding.outcome != "found")]))
     if any(finding.outcome == "contradicted" for finding in findings):
-        return Check("contradicted", reasons, found)
+        return Check("contradicted", reasons)
     if any(finding.outcome == "missing" for finding in findings):
         told = any(finding.outcome == "found" and not finding.tells_whom for finding in findings)
-        return Check("partial" if told or said >= _SOME else "unsupported", reasons, found)
+        return Check("partial" if told or said >= _SOME else "unsupported", reasons)
     unsettled = any(finding.outcome == "unsettled" for finding in findings)
-    return Check("partial" if unknown or unsettled else "supported", reasons, found)
+    return Check("partial" if unknown or unsettled else "supported", reasons)
 
 
 def _shares_a_word(claim: Statement, statements: Sequence[Statement]) -> bool:

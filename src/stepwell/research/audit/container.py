@@ -6,7 +6,7 @@ directory entry         for each member
 end of directory
 ```
 
-We use forty lines of our own instead of a library, so that the same members give the same bytes on every machine and version, and because
+We write our own code for it and use no library, so that the same members give the same bytes on every machine and version, and because
 a reader that accepts only this layout is safe from malicious archives. Nothing is unpacked to disk; names come from a closed set, so none
 can escape a folder; nothing is compressed, so nothing can explode; and every byte outside a member is compared with its expected value.
 """

@@ -23,10 +23,10 @@ from pathlib import Path
 
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import EvidenceDamagedError, EvidenceError, EvidenceMissingError
-from stepwell.private_files import make_private_folder, open_private
+from stepwell.private_files import make_private_folder, open_private, sync_folder
 from stepwell.research.audit.canonical import sha256 as hash_of
 from stepwell.research.audit.trail import Entry, NewEntry
-from stepwell.research.audit.trail_file import TrailFile, sync_folder
+from stepwell.research.audit.trail_file import TrailFile
 
 
 class FolderVault:

@@ -17,6 +17,8 @@ from stepwell.words import content_stems
 JudgedAs = Literal["supported", "partial", "unsupported", "contradicted"]
 """What a judge may answer. Whether a sentence is a quote is for the checks to say, so no judge calls one `verbatim`."""
 JUDGED_AS: tuple[JudgedAs, ...] = get_args(JudgedAs)
+_SUPPORTED_FROM, _PARTIAL_FROM = 0.8, 0.4
+"""The least share of a claim's content words that must be in the quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,6 @@ class Judge(Protocol):
 class LexicalJudge:
     """Judges by shared words: no model, no network, the same answer each time."""
 
-    def __init__(self, supported_from: float = 0.8, partial_from: float = 0.4) -> None:
-        self._supported_from = supported_from
-        self._partial_from = partial_from
-
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
         return self.compare(claim_text, quotes)
 
@@ -59,7 +57,7 @@ class LexicalJudge:
             return Judgement("supported") if quotes else Judgement("unsupported", "it cites no evidence")
         held = {stem for quote in quotes for stem in content_stems(quote.text)}
         share = len(wanted & held) / len(wanted)
-        if share >= self._supported_from:
+        if share >= _SUPPORTED_FROM:
             return Judgement("supported")
         said = f"{round(share * 100)} % of its words are in the quotes"
-        return Judgement("partial" if share >= self._partial_from else "unsupported", said)
+        return Judgement("partial" if share >= _PARTIAL_FROM else "unsupported", said)

@@ -31,7 +31,7 @@ from stepwell.research.audit.evidence import (
     source_from,
     to_data,
 )
-from stepwell.research.audit.exchanges.redaction import without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secrets_in_url
 from stepwell.research.audit.trail import Entry, NewEntry
 from stepwell.research.audit.vault import EvidenceVault
 from stepwell.secrets.text import hide_secrets
@@ -64,7 +64,7 @@ class Evidence:
 async def record_source(vault: EvidenceVault, source: Source) -> Entry:
     """Store a source. Of a title from the device only the last part is stored, and keys are removed from an address."""
     _check_address(source)
-    url, final_url = (each and without_secrets(each) for each in (source.url, source.final_url))
+    url, final_url = (each and without_secrets_in_url(each) for each in (source.url, source.final_url))
     kept = replace(source, title=plain_title(source.title), url=url, final_url=final_url, parts=fit_parts(source.parts))
     return await vault.append(NewEntry("source", f"source:{source.source_id}", to_data(kept)))
 

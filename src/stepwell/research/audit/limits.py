@@ -1,7 +1,7 @@
 """How much of a stranger's file we check, and for how long. Exceeding a limit is a problem of the bundle, reported as a sentence.
 
 None of our reports comes near these sizes. The time is checked between short steps; a caller that cannot wait for a step to end, such
-as a server, checks in another process (`apart.py`).
+as a server, checks in another process (`checking_process.py`).
 """
 
 from __future__ import annotations

@@ -94,10 +94,6 @@ class SigningKey:
         """The private key as stored; `None` if there is none yet."""
         return self._read() if self.is_chosen or self.file.exists() else None
 
-    def is_private(self) -> bool:
-        """Whether only the owner can read the file; always true on Windows, where we cannot tell, and if there is no file."""
-        return os.name == "nt" or not self.file.exists() or not self.file.stat().st_mode & 0o077
-
     def _read(self) -> bytes:
         try:
             return self.file.read_bytes()

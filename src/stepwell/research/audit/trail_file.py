@@ -8,11 +8,10 @@ from a crash: we report it and never repair it.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from stepwell.errors import EvidenceDamagedError, EvidenceError
-from stepwell.private_files import open_private
+from stepwell.private_files import open_private, sync_folder
 from stepwell.research.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 
 
@@ -106,14 +105,3 @@ class TrailFile:
             with self._path.open("r+b") as file:
                 file.truncate(self._read_to)
                 os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that a file newly created or renamed in it is still there after a power cut."""
-    if sys.platform == "win32":  # Windows has no way to do this
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -19,16 +19,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stepwell.research.audit.evidence import Source
-from stepwell.research.audit.writing.links import strip_links
+from stepwell.research.audit.writing.links import CITATION, strip_links
+from stepwell.research.audit.writing.marked import SOURCE_IDS, UNKNOWN_MARK, mark_unknown
 from stepwell.research.audit.writing.references import SOURCES_HEADING, linked_id, named_line
 
-UNKNOWN = "is no source that was read"
 NO_SOURCES = "*No sentence of this report cites a page that was read. It cannot be checked.*"
 
-_CITED = re.compile(r"\[\s*((?:s\d{1,6})(?:\s*[,;]\s*s\d{1,6})*)\s*\]")
-_OUR_FORM = re.compile(r"\[\s*(?:e\d{1,6})(?:\s*[,;]\s*e\d{1,6})*\s*\]")
-_KEPT = re.compile(r"\[\s*(e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*)\s*\]")
-_MARK = re.compile(rf"\*\((s\d+) {UNKNOWN}\)\*")
+_CITED = re.compile(rf"\[\s*({SOURCE_IDS})\s*\]")
 _LIST_OF_SOURCES = re.compile(
     r"^#{1,6}\s*(?:\d+[.)]\s*)?(?:sources?|references|bibliography|works cited|citations|links|quellen|références|fuentes)\s*:?\s*#*\s*$"
     r".*?(?=^#{1,6}\s|\Z)",
@@ -67,7 +64,7 @@ def _link_ids(text: str, sources: Mapping[str, Source]) -> Finished:
     """Removes addresses, then turns ids into links. Before the removal, ids are put into the one form that the removal keeps as
     citations."""
     own_links = sum(text.count(linked_id(source)) for source in sources.values())
-    asked = _MARK.sub(r"[\1]", _OUR_FORM.sub("", text))
+    asked = UNKNOWN_MARK.sub(r"[\1]", CITATION.sub("", text))
     stripped = strip_links(_CITED.sub(lambda match: f"[{match[1].replace('s', 'e')}]", asked))
     cited: dict[str, None] = {}
     unknown: dict[str, None] = {}
@@ -77,7 +74,7 @@ def _link_ids(text: str, sources: Mapping[str, Source]) -> Finished:
         for each in re.findall(r"e(\d{1,6})", match[1]):
             source = sources.get(f"s{each}")
             (unknown if source is None else cited)[f"s{each}"] = None
-            parts.append(f"*(s{each} {UNKNOWN})*" if source is None else linked_id(source))
+            parts.append(mark_unknown(f"s{each}") if source is None else linked_id(source))
         return " ".join(parts)
 
-    return Finished(_KEPT.sub(render, stripped.text), tuple(cited), tuple(unknown), max(0, stripped.removed - own_links))
+    return Finished(CITATION.sub(render, stripped.text), tuple(cited), tuple(unknown), max(0, stripped.removed - own_links))

@@ -217,9 +217,10 @@ def word_ceiling(amount: str, rule: str) -> str:
 async def begin_inquiry(
     equipment: Equipment, config: RunnableConfig, asked: dict[str, Any], newest: str
 ) -> tuple[Inquiry, int]:
-    """Write a question down under the next number of the trail; returns its inquiry and the number. `asked` says in which step of the
-    graph the question came (`turn`), so that a step that runs again after a crash finds its own question, while the same words sent
-    again, there or from an earlier point, are a new question.
+    """Write a question down under the next number of the trail; returns its inquiry and the number.
+
+    `asked` includes `turn`, the step at which the question came. A step repeated after a crash therefore finds its own question; the same
+    words sent again are a new question.
     """
     vault = equipment.vault_for(config)
     data = {**asked, "after": newest}

@@ -151,11 +151,6 @@ def natural(source_id: str) -> tuple[str, int]:
     return (source_id[: number.start()], int(number.group())) if number else (source_id, 0)
 
 
-def says_the_same(one: str, other: str) -> bool:
-    """Whether two passages have nearly the same words, and the same figures."""
-    return _repeats(_fingerprint(one), _fingerprint(other))
-
-
 def _cut(texts: Mapping[str, str], titles: Mapping[str, str]) -> list[Block]:
     ordered = sorted(texts, key=natural)
     return [block for each in ordered for block in cut_blocks(each, texts[each], title=titles.get(each, ""))]

@@ -12,7 +12,7 @@ from stepwell.clock import Clock, timestamp
 from stepwell.errors import EntryConflictError
 from stepwell.research.audit.evidence import Source, fit_parts, parts_from
 from stepwell.research.audit.excerpts import DeviceDocument
-from stepwell.research.audit.exchanges.redaction import without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secrets_in_url
 from stepwell.research.audit.ledger import record_source
 from stepwell.research.audit.vault import EvidenceVault
 from stepwell.secrets.text import hide_secrets
@@ -71,7 +71,7 @@ class SourceBook:
         parts = fit_parts(page.parts)
         content, text = await self._vault.put(page.content), await self._vault.put(page.text.encode())
         return await self._keep(
-            ("web", without_secrets(page.final_url), text, parts),  # the form in the trail
+            ("web", without_secrets_in_url(page.final_url), text, parts),  # the form in the trail
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
                 page.fetched_at, content, text, page.found_by or engine, page.robots, parts,

@@ -2,7 +2,7 @@
 
 For threads of other users the answer is "not found". An uploaded bundle is checked and deleted. Reading, checking and typesetting are
 CPU-bound: they run outside the event loop, and count as one of the caller's open streams. A bundle is checked in its own process
-(`audit/apart.py`), which has a time limit.
+(`audit/checking_process.py`), which has a time limit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
 
 if TYPE_CHECKING:
-    from stepwell.research.audit.apart import BundleChecker
+    from stepwell.research.audit.checking_process import BundleChecker
 
 router = APIRouter(tags=["Research"], route_class=JsonRoute)
 

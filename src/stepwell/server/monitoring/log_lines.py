@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from stepwell.secrets.text import hide_secrets
-from stepwell.server.monitoring.redaction import clean_field, extras_of, hide_in
+from stepwell.server.monitoring.redaction import clean_field, extras_of, hide_in_record
 
 Line = Callable[[logging.LogRecord], bytes]
 
@@ -34,7 +34,7 @@ _LAYOUT = "\n\t"
 
 def json_line(record: logging.LogRecord) -> bytes:
     """`{"time", "level", "logger", "message", ...}`, followed by the `extra` fields, and `exception` with its traceback."""
-    hide_in(record)
+    hide_in_record(record)
     fields = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
@@ -49,7 +49,7 @@ def json_line(record: logging.LogRecord) -> bytes:
 
 def text_line(record: logging.LogRecord) -> bytes:
     """For a terminal: the time of day, the level unless it is INFO, and the message with short ids; the end of a run as a sentence."""
-    hide_in(record)
+    hide_in_record(record)
     moment = datetime.fromtimestamp(record.created).astimezone()
     level = "" if record.levelno == logging.INFO else f"{record.levelname} "
     fields = _choose_fields(record)

@@ -22,7 +22,7 @@ from queue import Full, Queue
 
 from stepwell.server.monitoring.log_context import current_fields, current_secrets
 from stepwell.server.monitoring.log_lines import Line, json_line, text_line
-from stepwell.server.monitoring.redaction import hide_in
+from stepwell.server.monitoring.redaction import hide_in_record
 from stepwell.server.monitoring.request_log import REQUESTS
 from stepwell.server.settings import LogFormat, LogLevel
 
@@ -61,7 +61,7 @@ class LogSink(logging.Handler):
             record.exc_text = logging.Formatter().formatException(record.exc_info)
             record.exc_info = None
         if secrets := current_secrets():  # the run's keys, known only here; `log_lines` removes keys of a known form
-            hide_in(record, secrets)
+            hide_in_record(record, secrets)
         try:
             self._waiting.put_nowait(record)
         except Full:

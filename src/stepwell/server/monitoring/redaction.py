@@ -20,7 +20,7 @@ def extras_of(record: logging.LogRecord) -> dict[str, Any]:
     return {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
 
 
-def hide_in(record: logging.LogRecord, known: Collection[str] = ()) -> None:
+def hide_in_record(record: logging.LogRecord, known: Collection[str] = ()) -> None:
     """Remove secrets from the message, its arguments and the traceback; those in `known` also from the extra fields."""
     # Format it first: otherwise a secret among the arguments would be inserted after us.
     message = record.getMessage()

@@ -9,7 +9,7 @@ import pytest
 from stepwell.errors import BundleError, EvidenceError, NotRecordedError, RequestCeilingError
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.exchanges.recording import Outgoing, RecordedReply, Recorder, count_requests, recording_lines
-from stepwell.research.audit.exchanges.redaction import without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secrets_in_url
 from stepwell.research.audit.exchanges.replay import Replay
 from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.trail import Entry
@@ -156,12 +156,12 @@ async def test_no_key_and_no_cookie_reaches_the_trail():
     "url", ["https://a.test/", "https://a.test/s?q=a%20b+c&x=%C3%BC", "model:embedded", "https://a.test/?q="]
 )
 def test_an_address_without_secrets_stays_as_it_is(url: str):
-    assert without_secrets(url) == url
+    assert without_secrets_in_url(url) == url
 
 
 def test_an_address_that_is_none_is_refused():
     with pytest.raises(EvidenceError):
-        without_secrets("http://[bad")
+        without_secrets_in_url("http://[bad")
 
 
 async def test_the_receipt_lists_everything_that_left():

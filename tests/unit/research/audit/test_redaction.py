@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.research.audit.exchanges.redaction import without_secret_headers, without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secret_headers, without_secrets_in_url
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,15 @@ def test_a_cookie_that_was_set_is_not_kept(headers: object, kept: object):
 )
 def test_a_key_in_an_address_is_not_kept_whatever_it_is_called(name: str):
     assert (
-        without_secrets(f"https://ada:word@a.example/x?q=well&{name}=k3y#part") == f"https://a.example/x?q=well&{name}=REDACTED"
+        without_secrets_in_url(f"https://ada:word@a.example/x?q=well&{name}=k3y#part")
+        == f"https://a.example/x?q=well&{name}=REDACTED"
     )
 
 
 def test_an_address_without_keys_stays_as_it_is():
-    assert without_secrets("https://a.example/x?q=a+b&page=2&author=ada") == "https://a.example/x?q=a+b&page=2&author=ada"
+    assert (
+        without_secrets_in_url("https://a.example/x?q=a+b&page=2&author=ada") == "https://a.example/x?q=a+b&page=2&author=ada"
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,10 +41,10 @@ def test_an_address_without_keys_stays_as_it_is():
     ["https://a.example/x?q=sk-proj-KEYKEYKEYKEYKEYKEYKEY", "https://hooks.slack.com/services/KEYKEYKEY/KEYKEYKEY"],
 )
 def test_a_key_in_an_address_is_not_kept_whatever_it_is_in(address: str):
-    kept = without_secrets(address)
+    kept = without_secrets_in_url(address)
     assert "KEYKEY" not in kept
     assert kept.endswith("REDACTED")
-    assert without_secrets(kept) == kept, "masking again changes nothing: a replay asks for what was kept"
+    assert without_secrets_in_url(kept) == kept, "masking again changes nothing: a replay asks for what was kept"
 
 
 def test_what_an_answer_leads_to_and_complains_about_is_kept_without_keys():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stepwell.errors import EvidenceError
 from stepwell.research.audit.evidence import KEPT, VERDICTS, Claim, Quote, Source
+from stepwell.research.audit.writing.compared import compare_numbered
 from stepwell.research.audit.writing.draft import read_draft
 from stepwell.research.audit.writing.links import strip_links
 from stepwell.research.audit.writing.references import CitedPlace, check_references, reference_line
@@ -81,13 +82,15 @@ def test_unsupported_sentences_are_removed_and_counted():
     assert "Bad" not in made.text
     assert "Wrong" not in made.text
     assert "2 sentences were left out" in made.text
-    assert (made.removed_sentences, made.references) == (2, ("s1",))
+    assert made.references == ("s1",)
 
 
-def test_or_marked_if_so_set():
-    made = report("Good [e1]. Bad. Wrong [e3].", "supported", "unsupported", "contradicted", unsupported="mark")
-    assert "Good [1]. Bad. *(not in its source)* Wrong [2]. *(differs)*" in made.text
-    assert made.removed_sentences == 0
+def test_a_report_that_marks_such_a_sentence_instead_is_refused():
+    claims = [Claim("c1", "Good.", ("e1",), "supported"), Claim("c2", "Bad.", ("e2",), "unsupported")]
+    removed = report("Good [e1]. Bad [e2].", "supported", "unsupported").text
+    assert compare_numbered(removed, claims, QUOTES, SOURCES, (), of_quotes=False) == []
+    marked = removed.replace("Good [1].", "Good [1]. Bad. *(not in its source)*")
+    assert compare_numbered(marked, claims, QUOTES, SOURCES, (), of_quotes=False)
 
 
 def test_headings_without_anything_under_them_go():
@@ -96,10 +99,9 @@ def test_headings_without_anything_under_them_go():
 
 
 @pytest.mark.parametrize("text", ["", "Nothing is cited here.", "# Only a heading"])
-@pytest.mark.parametrize("unsupported", ["remove", "mark"])
-def test_without_evidence_there_is_no_report(text: str, unsupported: str):
+def test_without_evidence_there_is_no_report(text: str):
     """Defect of this family: a report written although nothing was found."""
-    made = report(text, *["unsupported"] * len(read_draft(text).claims()), unsupported=unsupported)
+    made = report(text, *["unsupported"] * len(read_draft(text).claims()))
     assert made.text == insufficient_evidence()
     assert made.text.startswith(INSUFFICIENT)
     assert not made.is_sufficient
@@ -209,16 +211,16 @@ PIECES = st.sampled_from([*WORDS, " ", "\n", "# ", "- ", "## Sources\n", "\u200b
 DRAFTS = st.lists(PIECES, max_size=40).map("".join)
 
 
-@given(DRAFTS | st.text(max_size=300), st.sampled_from(["remove", "mark"]), st.data())
-def test_no_address_but_a_sources_is_ever_in_a_report(text: str, unsupported: str, data: st.DataObject):
+@given(DRAFTS | st.text(max_size=300), st.data())
+def test_no_address_but_a_sources_is_ever_in_a_report(text: str, data: st.DataObject):
     draft = read_draft(text)
     claims = [replace(claim, verdict=data.draw(st.sampled_from(VERDICTS))) for claim in draft.claims()]
-    made = write_report(draft, claims, QUOTES, SOURCES, unsupported=unsupported)
+    made = write_report(draft, claims, QUOTES, SOURCES)
     known = {source.url for source in SOURCES.values()}
     assert set(re.findall(r"(?i)[a-z]+://[^\s)]+|\bwww\.\S+", made.text)) <= known
     assert set(re.findall(r"\]\(([^)]*)\)", made.text)) <= known
     assert check_references(made.text, SOURCES) == []
-    assert write_report(draft, claims, QUOTES, SOURCES, unsupported=unsupported) == made
+    assert write_report(draft, claims, QUOTES, SOURCES) == made
     kept = [claim for claim in claims if claim.verdict in KEPT]
     assert made.is_sufficient == bool(kept)
 

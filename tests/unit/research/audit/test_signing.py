@@ -97,14 +97,11 @@ async def test_the_key_is_made_once_for_its_owner_and_stands_in_no_bundle(filled
     bundle = await signed(filled, tmp_path, key)
     private = key.file.read_bytes()
     assert stat.S_IMODE(os.stat(key.file).st_mode) == 0o600
-    assert key.is_private()
     first = bundle.read_bytes()
     assert private.splitlines()[1] not in first
     assert (await signed(filled, tmp_path, SigningKey(tmp_path / "data"))).read_bytes() == first, "the same key, the same bytes"
     assert key.file.read_bytes() == private
     assert sorted(each.name for each in key.file.parent.iterdir()) == [KEY_FILE], "nothing is left aside"
-    key.file.chmod(0o644)
-    assert not key.is_private()
 
 
 def test_those_who_begin_at_once_use_one_key(tmp_path: Path):

@@ -12,7 +12,7 @@ from tests.support.injections import INJECTIONS
 from stepwell.demo.web import WorldPage, world_pages
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.research.evidence.quotable import addresses_a_model, announces, is_quotable, is_title, quotable
-from stepwell.research.evidence.selecting import says_the_same, select_quotes
+from stepwell.research.evidence.selecting import select_quotes
 
 EMBEDDER = LexicalEmbedder()
 PAGES = world_pages()
@@ -76,8 +76,6 @@ async def test_a_mirror_adds_nothing_and_another_figure_does():
     }
     quotes = await select_quotes("How long is the Vardal bridge?", texts, EMBEDDER)
     assert sorted(quote.source_id for quote in quotes) == ["s1", "s3"]
-    assert says_the_same(said, said.replace(" and", ", and"))
-    assert not says_the_same(said, said.replace("519", "530"))
 
 
 async def test_different_things_come_before_more_of_the_same():

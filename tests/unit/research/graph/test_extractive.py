@@ -171,7 +171,7 @@ async def test_every_sentence_is_a_quote_and_survives_the_checks():
     assert all(len(claim.evidence) == 1 and claim.text.rstrip(".") in by_id[claim.evidence[0]].text for claim in claims)
     assert {each for claim in claims for each in claim.evidence} == set(by_id)
     report = write_report(draft, claims, by_id, sources)
-    assert report.removed_sentences == 0
+    assert "left out" not in report.text
     assert report.text.startswith(TITLE)
 
 

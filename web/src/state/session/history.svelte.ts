@@ -21,7 +21,7 @@ export class History {
   private lastRecord = 0;
   /** The turn on whose branch the thread stands. */
   private head: string | null = null;
-  /** Counts what decides which messages are shown: a version that was asked for before that is not shown any more. */
+  /** Increases when the choice of shown messages changes, so that a version requested earlier is discarded when it arrives. */
   private choices = 0;
 
   constructor(private readonly thread: Thread) {}

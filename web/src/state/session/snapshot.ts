@@ -1,6 +1,7 @@
 // A thread as the server has it now: what a session opens with, and what it takes up again after each run.
 
 import { api, type RunResponse } from "../../api";
+import { textOf } from "../../lib/json";
 import type { Snapshot } from "../reduce";
 import { currentRun, wasTakenBack } from "./runs";
 
@@ -88,8 +89,6 @@ async function readRest(threadId: string): Promise<Snapshot> {
   const state = await api.state(threadId);
   return { values: (state.values ?? {}) as Record<string, unknown>, checkpointId: checkpointOf(state) };
 }
-
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function errorOf(thread: { error?: unknown }): string | null {
   const error = thread.error as { message?: unknown } | null | undefined;

@@ -16,6 +16,7 @@ from stepwell.addresses import DEFAULT_HOST
 from stepwell.cli.operator.doctor.extras import missing_packages
 from stepwell.cli.operator.doctor.finding import Check, Finding, Installation, count
 from stepwell.errors import ConfigurationError
+from stepwell.private_files import others_may_read
 from stepwell.settings import PROVIDER_VARIABLES, known_variables, read_dotenv
 from stepwell.variables import is_loopback
 
@@ -62,7 +63,7 @@ def _check_dotenv_private(here: Installation) -> Iterator[Finding]:
     file = here.folder / ".env"
     if not file.is_file():
         return
-    if os.name != "nt" and file.stat().st_mode & 0o077:
+    if others_may_read(file):
         yield Finding(
             "warning",
             "Other users of this machine can read .env.",

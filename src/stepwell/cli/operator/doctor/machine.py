@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from stepwell.cli.operator.doctor.extras import missing_packages
 from stepwell.cli.operator.doctor.finding import Check, Finding, Installation
 from stepwell.errors import ConfigurationError, StepwellError
+from stepwell.private_files import others_may_read
 from stepwell.settings import Settings
 from stepwell.terminal.database_place import PostgresPlace
 
@@ -142,7 +142,7 @@ def _check_secret_files(here: Installation) -> Iterator[Finding]:
     if isinstance(here.place, Path):
         files.append(here.place)
     for file in files:
-        if os.name != "nt" and file.is_file() and file.stat().st_mode & 0o077:
+        if file.is_file() and others_may_read(file):
             yield Finding(
                 "warning",
                 f"Other users of this machine can read '{file}'.",

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError, RequestCeilingError
 from stepwell.research.audit.canonical import canonical, sha256
-from stepwell.research.audit.exchanges.redaction import without_secret_headers, without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secret_headers, without_secrets_in_url
 from stepwell.research.audit.trail import Entry, NewEntry
 from stepwell.research.audit.vault import EvidenceVault
 from stepwell.secrets.text import hide_secrets
@@ -50,7 +50,12 @@ class Outgoing:
 
     def fingerprint(self) -> str:
         """Equal for all requests that ask the same thing. A replay finds the answer to a request by its fingerprint."""
-        asked = {"to": self.to, "method": self.method.upper(), "url": without_secrets(self.url), "body": sha256(self.body)}
+        asked = {
+            "to": self.to,
+            "method": self.method.upper(),
+            "url": without_secrets_in_url(self.url),
+            "body": sha256(self.body),
+        }
         return sha256(canonical(asked))
 
 
@@ -177,7 +182,7 @@ _RECORDED = ("fingerprint", "answer", "body_sha256")
 
 
 def _intent(outgoing: Outgoing, body_sha256: str, resend: int) -> dict[str, Any]:
-    url = without_secrets(outgoing.url)
+    url = without_secrets_in_url(outgoing.url)
     return {
         "to": outgoing.to,
         "method": outgoing.method.upper(),

@@ -20,7 +20,7 @@ def without_password(url: str) -> str:
     return _USER.sub(f"//{REDACTED}@", url)
 
 
-def without_secrets(url: str) -> str:
+def without_secrets_in_url(url: str) -> str:
     """The address without user name, password, fragment, values of parameters that are keys, and keys of a known form elsewhere."""
     try:
         parts = urlsplit(url)

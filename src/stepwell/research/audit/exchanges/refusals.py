@@ -9,7 +9,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from stepwell.errors import EvidenceError
-from stepwell.research.audit.exchanges.redaction import without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secrets_in_url
 from stepwell.research.audit.trail import NewEntry
 from stepwell.research.audit.vault import EvidenceVault, append_beside
 from stepwell.secrets.text import hide_secrets
@@ -28,7 +28,7 @@ def _place(url: str | None) -> tuple[str | None, str]:
     if url is None:
         return None, ""
     try:
-        address = without_secrets(url.strip()[:2048])
+        address = without_secrets_in_url(url.strip()[:2048])
         return address, urlsplit(address).hostname or ""
     except (EvidenceError, ValueError):
         return None, ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from stepwell.errors import BundleError, NotRecordedError
 from stepwell.research.audit.exchanges.recording import Outgoing, RecordedReply
-from stepwell.research.audit.exchanges.redaction import without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secrets_in_url
 
 
 class Replay:
@@ -32,7 +32,7 @@ class Replay:
 
     async def answer(self, outgoing: Outgoing) -> RecordedReply:
         """The next recorded answer to this request; `NotRecordedError` if there is none."""
-        asked = f"{outgoing.method.upper()} {without_secrets(outgoing.url)[:200]}"
+        asked = f"{outgoing.method.upper()} {without_secrets_in_url(outgoing.url)[:200]}"
         answers = self._answers.get(outgoing.fingerprint())
         if answers is None:
             raise NotRecordedError(

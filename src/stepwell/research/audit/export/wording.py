@@ -11,9 +11,7 @@ from stepwell.research.audit.evidence import Quote, Source
 from stepwell.research.audit.export.dossier import EXTRACTIVE, Dossier, clean
 from stepwell.research.audit.levels import LEVELS, describe_method, legend
 from stepwell.research.audit.trail import Entry
-from stepwell.research.audit.writing.references import SOURCES_HEADING
 
-SOURCES_TITLE = SOURCES_HEADING.lstrip("# ")
 LEVELS_NOTE = describe_method()
 LEFT_OUT = "Sentences that differ from their source, or are not in it, were left out of the report or marked in it."
 HOW_TO_CHECK = (

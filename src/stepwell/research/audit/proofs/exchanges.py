@@ -11,7 +11,7 @@ from stepwell.research.audit.canonical import canonical, sha256
 from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.excerpts import DeviceDocument, documents_of
 from stepwell.research.audit.exchanges.recording import is_web_request
-from stepwell.research.audit.exchanges.redaction import without_secrets
+from stepwell.research.audit.exchanges.redaction import without_secrets_in_url
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.proofs.opened import Trail, text_at
 from stepwell.research.audit.proofs.origins import taken_over
@@ -209,7 +209,7 @@ def _check_devices(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
 
 def _address(source: Source) -> str:
     try:
-        return without_secrets(source.final_url or source.url or "")
+        return without_secrets_in_url(source.final_url or source.url or "")
     except EvidenceError:
         return ""
 

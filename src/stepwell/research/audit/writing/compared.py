@@ -20,7 +20,6 @@ from stepwell.research.audit.writing.report import (
     NO_REPORT,
     QUOTES_NOTES,
     SKIPPED_HEADING,
-    Unsupported,
     note_left_out,
     write_sentence,
 )
@@ -54,8 +53,7 @@ def compare_numbered(
     in it. A report made of quotes says so at the top, and no other report does. `not_found` is what the report must say it did not find;
     `outline` are the only headings that it may have, if there are any.
 
-    A caller of `write_report` may choose to have unsupported sentences marked instead of removed, so both forms are valid. Sources may be
-    numbered after `earlier` ones or not, as older versions did.
+    Sources may be numbered after `earlier` ones or not, as older versions did.
     """
     if sum(line in QUOTES_NOTES for line in report.split("\n")) != (
         of_quotes and any(claim.verdict in KEPT for claim in claims)
@@ -65,7 +63,7 @@ def compare_numbered(
         ]
     orders = [earlier, ()] if earlier else [()]
     expected = [_Expected(skipped, word_topics(not_found), () if of_quotes else outline, order) for order in orders]
-    found = [list(_compare(report, claims, quotes, sources, each, form)) for each in expected for form in ("remove", "mark")]
+    found = [list(_compare(report, claims, quotes, sources, each)) for each in expected]
     return [] if [] in found else found[0]
 
 
@@ -75,7 +73,6 @@ def _compare(
     quotes: Mapping[str, Quote],
     sources: Mapping[str, Source],
     expected: _Expected,
-    form: Unsupported,
 ) -> Iterator[str]:
     main, left, listed = _cut(report)
     for line in left:
@@ -96,11 +93,11 @@ def _compare(
         if lines.count(topic) != 1:
             yield f"does not say once what was not found: '{topic[:80]}'"
         lines = [line for line in lines if line != topic]
-    for note in note_left_out(claims, form):
+    for note in note_left_out(claims):
         if lines.count(note) != 1:
             yield "does not say once how many sentences were left out"
         lines = [line for line in lines if line != note]
-    shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
+    shown = [claim for claim in claims if claim.verdict in KEPT]
     numbers = number_sources(shown, quotes, sources, expected.earlier)
     written = [(claim, write_sentence(claim, quotes, sources, numbers)) for claim in shown]
     yield from _follow([line for line in lines if not _HEADING.fullmatch(line)], written)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.sentences import passages
-from stepwell.research.audit.writing.links import strip_links
+from stepwell.research.audit.writing.links import CITATION, EVIDENCE_IDS, strip_links
 
 MAX_HEADING = 80
 # Sections that only code writes, because a model's own list of sources would look like the real one.
@@ -31,9 +31,8 @@ _RESERVED = frozenset(
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _RULE = re.compile(r"[-*_=|:\s`~]*$")
-_CITATION = re.compile(r"\[\s*(e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*)\s*\]")
-_LOOSE_CITATION = re.compile(_CITATION.pattern + r"(?![(\[:])")  # other names may be disguised as links
-_AFTER_MARK = re.compile(r"([.!?…。！？][\"'”’»)]*)\s*((?:\[\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*\][ \t]*)+)([.!?…]?)")
+_LOOSE_CITATION = re.compile(CITATION.pattern + r"(?![(\[:])")  # other names may be disguised as links
+_AFTER_MARK = re.compile(rf"([.!?…。！？][\"'”’»)]*)\s*((?:\[\s*{EVIDENCE_IDS}\s*\][ \t]*)+)([.!?…]?)")
 _POINTS_NOWHERE = re.compile(
     r"(?:(?:see|cf|source|link|read|more|visit|via|at|here|also|details|for|and|or)s?\b|[\W_])*", re.IGNORECASE
 )
@@ -96,7 +95,7 @@ def _blocks(text: str) -> Iterator[DraftBlock]:
 
 
 def _heading(text: str, level: int) -> DraftBlock:
-    words = strip_links(_CITATION.sub(" ", text)).text.strip(" *_`")
+    words = strip_links(CITATION.sub(" ", text)).text.strip(" *_`")
     unnumbered = re.sub(r"^\d{1,2}(?:\.\d{1,2})*[.)]?\s+", "", words)
     if unnumbered.casefold().strip(" :") in _RESERVED:
         return DraftBlock("heading", ())
@@ -141,6 +140,6 @@ def _sentences(text: str) -> tuple[DraftSentence, ...]:
 
 
 def _sentence(text: str) -> DraftSentence:
-    ids = [each for match in _CITATION.finditer(text) for each in re.findall(r"e\d{1,6}", match[1])]
-    words = re.sub(r" ([.,;:!?…])", r"\1", re.sub(r"\s+", " ", _CITATION.sub(" ", text)))
+    ids = [each for match in CITATION.finditer(text) for each in re.findall(r"e\d{1,6}", match[1])]
+    words = re.sub(r" ([.,;:!?…])", r"\1", re.sub(r"\s+", " ", CITATION.sub(" ", text)))
     return DraftSentence(" ".join(strip_links(words).text.split()), tuple(dict.fromkeys(ids)))

@@ -31,7 +31,11 @@ ADDRESS = re.compile(
 )
 _MAX_PASSES = 6
 _MATERIAL = str.maketrans(dict.fromkeys("[]()<>&:/|", " "))
-IDS = re.compile(r"\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*")
+EVIDENCE_IDS = r"e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*"
+"""The pattern of the ids in a citation: `e1`, or `e1, e2`."""
+CITATION = re.compile(rf"\[\s*({EVIDENCE_IDS})\s*\]")
+"""A citation of evidence, which stays when links are removed."""
+_ONLY_IDS = re.compile(rf"\s*{EVIDENCE_IDS}\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def strip_links(text: str) -> Stripped:
 def _label(match: re.Match[str]) -> str:
     """The words of a link; evidence ids stay citations."""
     label = match[1]
-    if not IDS.fullmatch(label):
+    if not _ONLY_IDS.fullmatch(label):
         return label
     second = match[2] if match.re is _REFERENCE else ""
-    return f"[{label}] [{second}]" if IDS.fullmatch(second) else f"[{label}]"
+    return f"[{label}] [{second}]" if _ONLY_IDS.fullmatch(second) else f"[{label}]"

@@ -16,8 +16,11 @@ from stepwell.research.audit.writing.references import SOURCES_HEADING
 from stepwell.research.audit.writing.report import ANY_MARK, mark_of
 
 _LINKED = re.compile(r"\[(s\d{1,6})\](?:\([^()\s]*\))?")
-_UNKNOWN = re.compile(r"\*\((s\d{1,6}) is no source that was read\)\*")
-_CITATION = r"(?:\[\s*s\d{1,6}(?:\s*[,;]\s*s\d{1,6})*\s*\](?:\([^()\s]*\))?|\*\(s\d{1,6} is no source that was read\)\*)"
+SOURCE_IDS = r"s\d{1,6}(?:\s*[,;]\s*s\d{1,6})*"
+"""The pattern of the ids in a citation: `s1`, or `s1, s2`."""
+UNKNOWN_MARK = re.compile(r"\*\((s\d{1,6}) is no source that was read\)\*")
+"""What `mark_unknown` writes."""
+_CITATION = rf"(?:\[\s*{SOURCE_IDS}\s*\](?:\([^()\s]*\))?|{UNKNOWN_MARK.pattern})"
 _AFTER_STOP = re.compile(rf"(?P<before>^.*?)(?P<stop>[.!?…])(?P<cited>(?:[ \t]*{_CITATION})+)", re.MULTILINE)
 _NUMBER = re.compile(r"\s*(?:>\s*)*\d{1,3}")
 _ITEM = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+|\d{1,3}[.)]\s+)")
@@ -34,6 +37,11 @@ class Sentence:
     words: str
     cited: tuple[str, ...]
     end: int
+
+
+def mark_unknown(source_id: str) -> str:
+    """What replaces a citation of a page that was never read."""
+    return f"*({source_id} is no source that was read)*"
 
 
 def remove_marks(report: str) -> str:
@@ -116,8 +124,8 @@ def _row(body: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 def _sentence(text: str, end: int) -> Iterator[Sentence]:
-    cited = dict.fromkeys([*_LINKED.findall(text), *_UNKNOWN.findall(text)])
-    bare = _LINKED.sub(" ", _UNKNOWN.sub(" ", text)).replace("**", "")
+    cited = dict.fromkeys([*_LINKED.findall(text), *UNKNOWN_MARK.findall(text)])
+    bare = _LINKED.sub(" ", UNKNOWN_MARK.sub(" ", text)).replace("**", "")
     said = re.sub(r" ([.,;:!?…])", r"\1", " ".join(bare.split()))
     if any(character.isalnum() for character in said):
         yield Sentence(said, tuple(cited), end)

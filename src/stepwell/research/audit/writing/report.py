@@ -1,8 +1,8 @@
 """Turns claims and their verdicts into a report.
 
 The model has named evidence by id only; code makes the numbers, links and the list of sources from what is stored. A sentence that is
-not in its source, or differs from it, is removed or marked; one that is not settled is marked. If none is left, there is no report, only
-a statement that the evidence is insufficient. Pure: the same input gives the same bytes.
+not in its source, or differs from it, is removed; one that is not settled is marked. If none is left, there is no report, only a
+statement that the evidence is insufficient. Pure: the same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from stepwell.errors import EvidenceError
 from stepwell.research.audit.evidence import HELD, KEPT, Claim, Quote, Source
@@ -23,7 +22,6 @@ from stepwell.research.audit.writing.not_found import word_topics
 from stepwell.research.audit.writing.numbers import cited_sources, number_sources
 from stepwell.research.audit.writing.references import cited_places, reference_section
 
-Unsupported = Literal["remove", "mark"]
 _ANY_WORDS = "|".join(words for verdict, words in LEVELS.items() if verdict not in HELD)
 ANY_MARK = re.compile(rf" \*\((?:{_ANY_WORDS})(?:: [^()*\n]{{1,120}})?\)\*")
 """What `mark_of` writes, with or without a reason."""
@@ -53,7 +51,6 @@ class Report:
     references: tuple[str, ...] = ()
     is_sufficient: bool = True
     removed_links: int = 0
-    removed_sentences: int = 0
 
 
 def write_report(
@@ -65,33 +62,31 @@ def write_report(
     skipped: Sequence[str] = (),
     not_found: Sequence[str] = (),
     earlier: Sequence[str] = (),
-    unsupported: Unsupported = "remove",
 ) -> Report:
     """The report of a draft, given a verdict for each of its claims. `not_found`: topics from `not_found.choose_topics`.
     `earlier`: sources whose numbers come first (`numbers.order_earlier`)."""
     _check_judged(draft, claims)
     if not any(claim.verdict in KEPT for claim in claims):
-        return Report(insufficient_evidence(skipped), (), False, draft.removed_links, len(claims))
-    shown = [claim for claim in claims if unsupported == "mark" or claim.verdict in KEPT]
+        return Report(insufficient_evidence(skipped), (), False, draft.removed_links)
+    shown = [claim for claim in claims if claim.verdict in KEPT]
     numbers = number_sources(shown, quotes, sources, earlier)
     pages, left = [], list(claims)
     for block in draft.blocks:
         count = 0 if block.kind == "heading" else len(block.sentences)
         own, left = left[:count], left[count:]
-        kept = [claim for claim in own if unsupported == "mark" or claim.verdict in KEPT]
+        kept = [claim for claim in own if claim.verdict in KEPT]
         pages.append((block, [write_sentence(claim, quotes, sources, numbers) for claim in kept]))
-    removed = 0 if unsupported == "mark" else sum(claim.verdict not in KEPT for claim in claims)
     parts = [
         *_body(pages),
         *([NOT_FOUND_HEADING, "\n".join(word_topics(not_found))] if not_found else []),
-        *note_left_out(claims, unsupported),
+        *note_left_out(claims),
         *_list_skipped(skipped),
         reference_section(
             [sources[each] for each in numbers],
             cited_places((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources),
         ),
     ]
-    return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)
+    return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links)
 
 
 def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
@@ -153,9 +148,9 @@ def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
     return parts
 
 
-def note_left_out(claims: Sequence[Claim], unsupported: Unsupported = "remove") -> list[str]:
+def note_left_out(claims: Sequence[Claim]) -> list[str]:
     gone = sum(claim.verdict not in KEPT for claim in claims)
-    if unsupported == "mark" or not gone:
+    if not gone:
         return []
     many = f"{gone} sentences were" if gone > 1 else "One sentence was"
     return [f"*{many} left out because the evidence does not support what was said.*"]

@@ -2,7 +2,7 @@
 threads.
 
 ```
-check ──> a slot (`at_once` of them) ──> python -m stepwell.research.audit.apart FILE ──> its Verification as JSON
+check ──> a slot (`at_once` of them) ──> python -m stepwell.research.audit.checking_process FILE ──> its Verification as JSON
                                           killed shortly after limit_s, and by its own CPU limit if the server is gone
 ```
 """
@@ -48,7 +48,7 @@ class BundleChecker:
         asked = json.dumps({"bundle": str(bundle), "limit_s": self._limit_s, **asdict(expected)})
         async with self._places:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "stepwell.research.audit.apart"),
+                *(sys.executable, "-P", "-m", "stepwell.research.audit.checking_process"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,

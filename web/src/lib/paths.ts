@@ -1,0 +1,4 @@
+/** The last part of a path: the name of a file or folder. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
