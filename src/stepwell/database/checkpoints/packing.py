@@ -86,9 +86,8 @@ class PackedSerializer(SerializerProtocol):
         return self._inner.loads_typed(unpack(data))
 
 
-def pack_metadata(metadata: Any) -> str:
-    """A checkpoint's metadata as it is stored. Text, because the column is text in Postgres."""
-    plain = orjson.dumps(metadata, option=orjson.OPT_NON_STR_KEYS)
+def pack_metadata(plain: bytes) -> str:
+    """A checkpoint's metadata, given as JSON, as it is stored. Text, because the column is text in Postgres."""
     packed = b64encode(_deflate(plain)) if len(plain) <= _MAX_SIZE else plain
     return f"{_PACKED_TEXT}{packed.decode()}" if len(packed) < len(plain) else plain.decode()
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+import orjson
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -32,7 +33,7 @@ from stepwell.clock import Clock
 from stepwell.database.checkpoints import statements as sql
 from stepwell.database.checkpoints.delta_channels import Lineage, read_lineage
 from stepwell.database.checkpoints.history import DatabaseHistory
-from stepwell.database.checkpoints.packing import PackedSerializer, pack_metadata, unpack_metadata
+from stepwell.database.checkpoints.packing import PackedSerializer, unpack_metadata
 from stepwell.database.checkpoints.places import CheckpointPlace, Pages, config_of, listing_of, place_of
 from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.database import SqlDatabase, Work
@@ -220,8 +221,8 @@ class SqlSaver(BaseCheckpointSaver[int]):
         lease = self._lease_for(thread_id)
         # LangGraph copies `configurable` into the metadata, including the caller's own keys.
         public = without_secrets(get_checkpoint_metadata(config, metadata))
-        facts = pack_metadata(public)
-        type_, blob = self._packed.dumps_typed(checkpoint)
+        facts = orjson.dumps(public, option=orjson.OPT_NON_STR_KEYS)
+        type_, blob = self.serde.dumps_typed(checkpoint)
         made_at = self._clock.now().timestamp()
         row = (thread_id, namespace, checkpoint["id"], parent_id, lease.run_id, type_, blob, facts, made_at)
         return fenced_part(lease, sql.StoredStep(row), sql.put_all)
@@ -233,7 +234,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
         lease = self._lease_for(place.thread_id)
         known = config["configurable"].get(SECRETS_KEY, ())
         shown = [(channel, _without_secrets(value, known) if channel == ERROR else value) for channel, value in writes]
-        kept, renewed = _write_rows(place, lease.run_id, self._packed, shown, (task_id, task_path))
+        kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
         taken = self._steering.among(writes) if self._steering is not None else ()
         if not taken:
             return fenced_part(lease, sql.StoredStep(None, kept, renewed), sql.put_all)

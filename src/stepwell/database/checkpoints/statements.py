@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stepwell.database.checkpoints.packing import unpack_metadata
+from stepwell.database.checkpoints.packing import pack, pack_metadata, unpack_metadata
 from stepwell.sql import Connection, Row, insert_rows
 
 _PORTION = 64
@@ -145,7 +145,8 @@ def _scan(connection: Connection, listing: CheckpointListing, after: tuple[str, 
 
 
 class StoredStep(NamedTuple):
-    """Rows of a run: a checkpoint, or a task's writes."""
+    """Rows of a run: a checkpoint, or a task's writes. They are packed when they are stored, in the thread that writes: packing releases
+    Python's lock, and the event loop would have to wait for it each time."""
 
     checkpoint: Sequence[Any] | None = None
     kept: Sequence[Sequence[Any]] = ()
@@ -156,12 +157,23 @@ class StoredStep(NamedTuple):
 
 def put_all(connection: Connection, steps: Sequence[StoredStep]) -> None:
     checkpoints = {tuple(step.checkpoint[:3]): step.checkpoint for step in steps if step.checkpoint is not None}
-    insert_rows(connection, _INTO_CHECKPOINTS, list(checkpoints.values()), _NEWER_CHECKPOINT)
-    insert_rows(connection, f"writes {_WRITE_COLUMNS}", [row for step in steps for row in step.kept], "ON CONFLICT DO NOTHING")
-    renewed = [row for step in steps for row in step.renewed]
+    insert_rows(connection, _INTO_CHECKPOINTS, [_packed_checkpoint(*row) for row in checkpoints.values()], _NEWER_CHECKPOINT)
+    kept = [_packed_write(*row) for step in steps for row in step.kept]
+    insert_rows(connection, f"writes {_WRITE_COLUMNS}", kept, "ON CONFLICT DO NOTHING")
+    renewed = [_packed_write(*row) for step in steps for row in step.renewed]
     if renewed:
         connection.executemany(_KEEP_REPLACED, map(_replacing, renewed))
         connection.executemany(_RENEW_WRITE, renewed)
+
+
+def _packed_checkpoint(*row: Any) -> tuple[Any, ...]:
+    *place, type_, value, metadata, made_at = row
+    return (*place, *pack((type_, value)), pack_metadata(metadata), made_at)
+
+
+def _packed_write(*row: Any) -> tuple[Any, ...]:
+    *place, type_, value = row
+    return (*place, *pack((type_, value)))
 
 
 def delete_thread(connection: Connection, thread_id: str) -> None:
