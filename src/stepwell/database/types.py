@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from stepwell.secrets.values import secret_values, without_secrets
@@ -145,7 +146,7 @@ class RunRequest(RunFields):
         user = None if self.user is None else without_secrets(self.user)
         return replace(self, config=without_secrets(self.config), context=context, user=user)
 
-    @property
+    @cached_property
     def secrets(self) -> frozenset[str]:
         """Values that must not appear in the run's errors or logs."""
         return secret_values(self.config, self.context, self.user)

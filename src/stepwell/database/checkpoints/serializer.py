@@ -17,8 +17,9 @@ import json
 import logging
 import pickle  # only used to write a pickle, to see whether a serializer would load it
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import ormsgpack
@@ -38,12 +39,17 @@ _SNAPSHOT = 7
 _TIME_UUID_VERSION = 6
 
 
-def strict_serializer(allowed: Collection[tuple[str, ...]] = ()) -> JsonPlusSerializer:
-    """A serializer that deserialises only LangGraph's own safe types and those named here, as (module, class)."""
+@lru_cache(maxsize=64)
+def strict_serializer(allowed: frozenset[tuple[str, ...]] = frozenset()) -> JsonPlusSerializer:
+    """A serializer that deserialises only LangGraph's own safe types and those named here, as (module, class). It holds nothing else, so
+    all runs with the same list share one: every run asks for it, and making it takes a twentieth of the event loop's time."""
     return _StrictSerializer(pickle_fallback=False, allowed_msgpack_modules=tuple(allowed))
 
 
 class _StrictSerializer(JsonPlusSerializer):
+    def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> JsonPlusSerializer:
+        return _widened(self, frozenset(extra_allowlist))
+
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         form, packed = data
         return self._unpack(packed) if form == "msgpack" else super().loads_typed(data)
@@ -60,6 +66,11 @@ class _StrictSerializer(JsonPlusSerializer):
             if message is not None:
                 return message
         return self._unpack_ext_hook(code, packed)
+
+
+@lru_cache(maxsize=256)
+def _widened(serializer: _StrictSerializer, extra: frozenset[tuple[str, ...] | type]) -> JsonPlusSerializer:
+    return JsonPlusSerializer.with_msgpack_allowlist(serializer, extra)
 
 
 def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:

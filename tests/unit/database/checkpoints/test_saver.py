@@ -274,3 +274,11 @@ def test_rows_carry_the_run(database: Database):
         return [run_id for (run_id,) in both]
 
     assert database.read_now(runs) == ["run-1", "run-1"]
+
+
+def test_savers_with_the_same_list_share_a_serializer_and_others_do_not(database: Database):
+    shared, other = [("graphs", "Order")], [("graphs", "Parcel")]
+    serializers = [saver_for(database).with_allowlist(allowed).serde for allowed in (shared, shared, other)]
+    assert serializers[0] is serializers[1]
+    assert serializers[2] is not serializers[0]
+    assert saver_for(database).serde is strict_serializer()
