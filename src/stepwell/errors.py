@@ -352,13 +352,14 @@ class RunPausedError(SteeringError):
 
 
 class SteerQueueFullError(SteeringError):
-    """As many messages wait for the run as may wait."""
+    """The maximum number of messages is already waiting for the run."""
 
     code = "STEER_QUEUE_FULL"
 
 
 class SideQuestionPausedError(SteeringError):
-    """A side question needs something from the user before it can be answered, such as money. It has no thread that could wait."""
+    """A side question needs something from the user before it can be answered, such as money. It has no thread
+    of its own, so it cannot pause until the user answers."""
 
     code = "SIDE_QUESTION_PAUSED"
 
@@ -382,7 +383,8 @@ class InterruptGoneError(InterruptAnsweredError):
 
 
 class InterruptClaimedError(RunError):
-    """Only the device `device_id` may answer the interrupt until `expires_at`. Both are `None` if the sender's own claim expired."""
+    """Only the device `device_id` may answer the interrupt until `expires_at`. Both are `None` if the claim
+    that expired was that of the device which sent the answer."""
 
     def __init__(
         self,
@@ -415,7 +417,8 @@ class LimitReachedError(RunError):
 
 
 class InfrastructureError(RunError):
-    """The run cannot continue here, but its graph is not to blame; it is executed again. Never a result of a tool, subagent or node."""
+    """The run cannot continue here, but its graph is not to blame; the run is executed again. This error never becomes the result of a tool,
+    subagent or node."""
 
 
 class LeaseLostError(InfrastructureError):
@@ -425,7 +428,7 @@ class LeaseLostError(InfrastructureError):
 class StorageUnavailableError(InfrastructureError):
     """The database cannot be used now. Nothing of the request was stored; a later retry may help.
 
-    `away`: the database cannot be reached at all; otherwise it may only lack room for this particular request."""
+    If `away` is true, the database cannot be reached at all; if not, it may only lack room for this particular request."""
 
     def __init__(self, message: str, retry_after_s: int = 5, *, away: bool = False) -> None:
         self.retry_after_s = retry_after_s
@@ -615,13 +618,14 @@ class SessionClosedError(PaymentError):
 
 
 class RefundUnavailableError(PaymentError):
-    """There is nothing to refund, the refund is worth less than the mint's fee or was already fetched, or calls are in progress."""
+    """No refund is possible: there is nothing to refund, it is worth less than the mint's fee, it was already fetched, or calls are in
+    progress."""
 
     code = "refund_unavailable"
 
 
 class AccessError(StepwellError):
-    """The visitor may not do this, or may not know whether the thing exists."""
+    """The visitor is not allowed to do this, or to learn whether the thing exists."""
 
 
 class NotSignedInError(AccessError):
