@@ -12,7 +12,8 @@ from langgraph.func import entrypoint
 from langgraph.types import Command
 
 from stepwell.answers import AnswerShapes, ask_again, mark_schema
-from stepwell.answers.asking import ANSWER_KIND
+from stepwell.answers.approvals import approvals_fault
+from stepwell.answers.asking import ACTION_REQUESTS, ANSWER_KIND
 from stepwell.answers.clarification import clarification_schema
 from stepwell.answers.client_tools import CONTENTS, client_tools_schema
 from stepwell.errors import AnswerShapeError
@@ -95,3 +96,23 @@ def test_a_question_is_asked_again_until_its_answer_can_be_read() -> None:
     again = {**question, "problem": "ValueError: send a number."}
     assert [each["__interrupt__"][0].value for each in asked] == [question, again, again]
     assert graph.invoke(Command(resume="3"), thread) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "given"),
+    [
+        ({"type": "approve"}, "and this one has 'type'."),
+        ({"q1": {"decisions": []}}, "and this one has 'q1'."),
+        ({}, "and this one has nothing."),
+        ("yes", "not"),
+    ],
+    ids=["decision", "by-id", "empty", "text"],
+)
+def test_an_answer_without_decisions_is_refused_with_what_it_has_instead(answer: Any, given: str) -> None:
+    question = {
+        ACTION_REQUESTS: [{"name": "pay", "args": {}}],
+        "review_configs": [{"action_name": "pay", "allowed_decisions": []}],
+    }
+    fault = approvals_fault(question, answer)
+    assert fault is not None
+    assert f"an object with a list of 'decisions', {given}" in fault

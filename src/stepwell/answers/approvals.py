@@ -11,6 +11,7 @@ RULE_ASKS = "A rule asks before "
 """How the description of a request begins if a permission asks about it, whatever the person has allowed before."""
 
 _APPROVE = '{"decisions": [{"type": "approve"}]}'
+_KEYS_NAMED, _KEY_CHARS = 3, 40
 
 
 def is_approval(question: Any) -> bool:
@@ -30,8 +31,9 @@ def approvals_fault(question: Json, answer: Any) -> str | None:
     requests: Sequence[Json] = question[ACTION_REQUESTS]
     decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
     if not isinstance(decisions, list | tuple):
+        given = f"and this one has {_keys(answer)}" if isinstance(answer, Mapping) else f"not {worded(answer)}"
         return (
-            f"The answer to an approval is an object with a list of 'decisions', not {worded(answer)}. "
+            f"The answer to an approval is an object with a list of 'decisions', {given}. "
             f"Send {_APPROVE}, with one decision for each request, in their order."
         )
     if len(decisions) != len(requests):
@@ -45,6 +47,10 @@ def approvals_fault(question: Json, answer: Any) -> str | None:
         for number, (request, decision) in enumerate(zip(requests, decisions, strict=True), 1)
     )
     return next((fault for fault in faults if fault), None)
+
+
+def _keys(answer: Mapping[str, Any]) -> str:
+    return ", ".join(f"'{str(key)[:_KEY_CHARS]}'" for key in list(answer)[:_KEYS_NAMED]) or "nothing"
 
 
 def approvals_schema(question: Json) -> dict[str, Any]:
