@@ -35,10 +35,11 @@ page: $(READY) ## build the web page, if its sources have changed
 	@$(PY) scripts/build-page
 
 test: $(READY) page ## all tests, long proofs in their short form (TEST_FILE=path runs only that)
-	@./scripts/system-packages
 ifeq ($(origin TEST_FILE),command line)
+	@case "$(TEST_FILE)" in tests/unit/*|tests/architecture/*) ;; *) ./scripts/system-packages ;; esac
 	$(PY) -m pytest $(TEST_FILE) $(ARGS)
 else
+	@./scripts/system-packages
 	$(PY) -m pytest $(TEST_DIRS) $(ON_ALL_CORES) $(SECOND_TRY) $(ARGS)
 endif
 
@@ -82,7 +83,7 @@ lint_tests: $(READY)
 	.venv/bin/ruff check $(wildcard tests benchmarks evals examples)
 
 fmt: $(READY) ## put all code in the project's form, and mend what ruff can mend
-	.venv/bin/ruff check --fix --exit-zero --quiet .
+	.venv/bin/ruff check --fix-only --quiet .
 	.venv/bin/ruff format .
 
 format: fmt

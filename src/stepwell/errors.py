@@ -80,8 +80,9 @@ StepwellError
 
 A few errors are not here but beside the only code that raises them, such as `SpendLimitError` in `connections.spend`.
 
-A message says what is concerned, what happened and what to do, and never contains a secret or a path of the host. Pausing is not an
-error, so LangGraph's bubble-up exceptions are never caught. Code that turns an exception into a result first calls `control_flow.let_pass`.
+A message says what is concerned, what happened and what to do, and never contains a secret. Only messages for the operator's own terminal
+name a path of the host. Pausing is not an error, so LangGraph's bubble-up exceptions are never caught. Code that turns an exception into
+a result first calls `control_flow.let_pass`.
 """
 
 from __future__ import annotations
@@ -417,8 +418,8 @@ class LimitReachedError(RunError):
 
 
 class InfrastructureError(RunError):
-    """The run cannot continue here, but its graph is not to blame; the run is executed again. This error never becomes the result of a tool,
-    subagent or node."""
+    """The run cannot continue here, but its graph is not to blame; the run is executed again. This error never becomes the result of a
+    tool, subagent or node."""
 
 
 class LeaseLostError(InfrastructureError):

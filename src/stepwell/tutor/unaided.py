@@ -43,8 +43,8 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 Update = dict[str, Any]
 
 ABOUT_UNAIDED = (
-    "No model is connected that could lead this dialogue, so my questions come from the method itself. I do not understand what you "
-    "write; I keep it in order. /help lists what else you can say."
+    "No model is connected that could lead this dialogue, so my questions come from the method itself. I cannot judge your "
+    "words: I ask what the method asks next and keep your argument in order. /help lists what else you can say."
 )
 COMPLETE = "The seminar is complete. /edit, /ground and /objection go on with it, and /export md shows your argument."
 NO_PROJECT = "No project is open, so there are no files to work on."

@@ -260,6 +260,23 @@ def test_a_low_limit_of_open_files_is_found(tmp_path: Path):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.parametrize(
+    ("limits", "way_out"),
+    [
+        ((512, 4096), "ulimit -n 4096;"),
+        ((512, 1_048_576), "ulimit -n 65536;"),
+        ((512, resource.RLIM_INFINITY), "ulimit -n 65536;"),
+        ((512, 512), "ask the administrator"),
+    ],
+    ids=["low", "high", "infinite", "reached"],
+)
+def test_no_limit_of_open_files_is_named_that_the_system_would_refuse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], way_out: str
+):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    assert only("open-files", installation(tmp_path)).mend.startswith(way_out)
+
+
 @pytest.fixture
 def no_time_zones(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     loaded = [name for name in sys.modules if name.startswith("tzdata.")]  # another test may have read a zone from there

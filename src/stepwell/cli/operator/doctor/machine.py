@@ -17,6 +17,7 @@ from stepwell.settings import Settings
 from stepwell.terminal.database_place import PostgresPlace
 
 _FEW_FILES = 1024
+_ENOUGH_FILES = 65_536
 _ZONE = "Europe/Berlin"
 _TESTED = "Programming Language :: Python :: 3."
 
@@ -45,13 +46,15 @@ def _check_open_files(here: Installation) -> Iterator[Finding]:
         return
     import resource
 
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= soft < _FEW_FILES:
+        most = _ENOUGH_FILES if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH_FILES)
+        by_yourself = f"ulimit -n {most}" if most > soft else "ask the administrator for a higher limit (ulimit -Hn)"
         yield Finding(
             "warning",
             f"A process may open only {soft} files.",
             "Each client and stream of a server needs one.",
-            "ulimit -n 65536; for a service, LimitNOFILE=65536",
+            f"{by_yourself}; for a service, LimitNOFILE={_ENOUGH_FILES}",
         )
 
 
