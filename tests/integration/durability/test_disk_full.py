@@ -58,7 +58,8 @@ def test_a_full_disk_delays_and_loses_nothing(server: Server, small_disk: Path, 
     client = Client(server.url, book)
     before = client.say("chat", str(uuid.uuid4()))
     client.settle(before.thread_id)
-    held = client.say("holding", str(uuid.uuid4()))
+    # It has its effect when the disk is full, however slowly that is filled.
+    held = client.say("holding", str(uuid.uuid4()), config={"configurable": {"hold_s": 15}})
     filler = fill(small_disk)
     accepted: list[tuple[str, str]] = []
     with httpx.Client(base_url=server.url, timeout=60) as http:

@@ -27,7 +27,7 @@ from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.terminal.acp.folder import EditorFolder
 from stepwell.terminal.acp.prompts import PromptBlock, read_prompt, text_in
 from stepwell.terminal.acp.questions import Editor, PermissionCancelledError, Questions, takes_words
-from stepwell.terminal.acp.replay import replay, replay_new
+from stepwell.terminal.acp.replay import messages_in, replay, replay_new
 from stepwell.terminal.acp.updates import Update, Updates
 from stepwell.terminal.chat.options import USUAL
 from stepwell.terminal.dialogue.session import RunFailedError, Session, StreamPart
@@ -83,11 +83,16 @@ class Conversation:
         self._one_at_a_time = asyncio.Lock()
         self._turn: asyncio.Task[Ending] | None = None
         self._is_cancelled = False
+        self._shown: set[Any] = set()
+        """Ids of the messages that the thread had, or was given, when it was shown."""
+        self._has_followed = False
+        """Whether a part of a run has arrived."""
 
     async def show_stored(self) -> None:
         """Show everything that the thread has stored. A run that still goes on is shown afterwards, while the editor waits for nobody."""
         given = await self._session.inputs()
         values = await self._session.values()
+        self._shown = {message.get("id") for each in (values, *given) for message in messages_in(each)}
         await self._show_all([*replay(values, self._updates), *replay_new(values, given)])
 
     async def prompt(self, blocks: Sequence[PromptBlock]) -> Ending:
@@ -107,7 +112,15 @@ class Conversation:
         ending = await self._drive(self._session.follow())
         if failure := await self._session.failure():
             raise failure
+        if not self._has_followed:
+            await self._show_missed()
         return ending
+
+    async def _show_missed(self) -> None:
+        """Show what was stored after the thread was shown, by a run that had ended before it could be followed."""
+        values = await self._session.values()
+        missed = [message for message in messages_in(values) if message.get("id") not in self._shown]
+        await self._show_all(replay({"messages": missed}, self._updates))
 
     def set_mode(self, mode: str) -> None:
         if mode == USUAL:
@@ -173,6 +186,7 @@ class Conversation:
         try:
             async with aclosing(parts) as arriving:
                 async for part in arriving:
+                    self._has_followed = True
                     await self._show_all(self._updates.of_part(part))
         except StepwellError:
             await self._show_all(self._updates.rest())

@@ -14,7 +14,7 @@ from stepwell.terminal.dialogue.interleaving import Said
 
 def replay(values: Mapping[str, Any], updates: Updates) -> Iterator[Update]:
     """Everything that was said and done in the thread, in its order, and its plan."""
-    for message in _messages_in(values):
+    for message in messages_in(values):
         if is_from_agent(message):
             yield from _replay_agent(message, updates)
         elif message.get("type") == "tool":
@@ -27,13 +27,14 @@ def replay(values: Mapping[str, Any], updates: Updates) -> Iterator[Update]:
 
 def replay_new(values: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> Iterator[Update]:
     """What the person has said in the inputs of runs, without what the thread has stored of it."""
-    stored = {message.get("id") for message in _messages_in(values)}
-    for message in (message for given in inputs for message in _messages_in(given)):
+    stored = {message.get("id") for message in messages_in(values)}
+    for message in (message for given in inputs for message in messages_in(given)):
         if message.get("role") == "user" and message.get("id") not in stored:
             yield from _replay_person(message)
 
 
-def _messages_in(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def messages_in(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages of a thread's state, or of an input."""
     messages = values.get("messages")
     return [each for each in messages if isinstance(each, Mapping)] if isinstance(messages, list) else []
 

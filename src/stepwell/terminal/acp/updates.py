@@ -118,9 +118,10 @@ class Updates:
             case Checked():
                 yield update_agent_thought_text("\n".join([event.words, *(f"- {each}" for each in event.missing)]))
 
-    def _catch_up(self, values: Mapping[str, Any]) -> Iterator[Update]:
+    def _catch_up(self, values: Any) -> Iterator[Update]:
         """Calls and results of this turn that the thread has stored, but whose events were lost when the process died."""
-        messages = [each for each in values.get("messages") or () if isinstance(each, Mapping)]
+        listed = values.get("messages") if isinstance(values, Mapping) else None
+        messages = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
         begin = max((place for place, each in enumerate(messages) if each.get("type") == "human"), default=-1)
         for message in messages[begin + 1 :]:
             if is_from_agent(message):

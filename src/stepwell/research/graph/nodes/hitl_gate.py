@@ -112,7 +112,7 @@ def _describe_sending(equipment: Equipment) -> str:
 def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:
     if approval.decision == "approve":
         change = {"human_approved": True, "status": "executing", "approved_plan_sha256": plan_sha256(plan)}
-        return {**change, "follow_ups_left": plan.follow_ups}, "The plan was approved."
+        return {**change, "follow_ups_left": plan.follow_ups}, "You approved the plan."
     if approval.decision == "edit" and approval.plan:
         change = {"plan": approval.plan, "human_approved": False, "status": "thinking", "rejection_reason": ""}
         return change, "You edited the plan. It is checked again."
