@@ -27,8 +27,8 @@ from stepwell.permission_modes import PERMISSION_MODE
 from stepwell.terminal.acp.folder import EditorFolder
 from stepwell.terminal.acp.prompts import PromptBlock, read_prompt, text_in
 from stepwell.terminal.acp.questions import Editor, PermissionCancelledError, Questions, takes_words
-from stepwell.terminal.acp.replay import messages_in, replay, replay_new
-from stepwell.terminal.acp.updates import Update, Updates
+from stepwell.terminal.acp.replay import replay, replay_new
+from stepwell.terminal.acp.updates import Update, Updates, messages_in
 from stepwell.terminal.chat.options import USUAL
 from stepwell.terminal.dialogue.session import RunFailedError, Session, StreamPart
 
@@ -120,7 +120,8 @@ class Conversation:
         """Show what was stored after the thread was shown, by a run that had ended before it could be followed."""
         values = await self._session.values()
         missed = [message for message in messages_in(values) if message.get("id") not in self._shown]
-        await self._show_all(replay({"messages": missed}, self._updates))
+        if missed:
+            await self._show_all(replay({**values, "messages": missed}, self._updates))
 
     def set_mode(self, mode: str) -> None:
         if mode == USUAL:

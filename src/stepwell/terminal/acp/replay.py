@@ -7,7 +7,7 @@ from typing import Any
 
 from acp import image_block, update_user_message, update_user_message_text
 
-from stepwell.terminal.acp.updates import Update, Updates, plan_of, returned
+from stepwell.terminal.acp.updates import Update, Updates, messages_in, plan_of, returned
 from stepwell.terminal.dialogue.events import MAIN, Called, CallId, Thought, is_from_agent, text_of, thoughts_of
 from stepwell.terminal.dialogue.interleaving import Said
 
@@ -31,12 +31,6 @@ def replay_new(values: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -
     for message in (message for given in inputs for message in messages_in(given)):
         if message.get("role") == "user" and message.get("id") not in stored:
             yield from _replay_person(message)
-
-
-def messages_in(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages of a thread's state, or of an input."""
-    messages = values.get("messages")
-    return [each for each in messages if isinstance(each, Mapping)] if isinstance(messages, list) else []
 
 
 def _replay_agent(message: Mapping[str, Any], updates: Updates) -> Iterator[Update]:

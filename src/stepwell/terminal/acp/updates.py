@@ -120,8 +120,7 @@ class Updates:
 
     def _catch_up(self, values: Any) -> Iterator[Update]:
         """Calls and results of this turn that the thread has stored, but whose events were lost when the process died."""
-        listed = values.get("messages") if isinstance(values, Mapping) else None
-        messages = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+        messages = messages_in(values)
         begin = max((place for place, each in enumerate(messages) if each.get("type") == "human"), default=-1)
         for message in messages[begin + 1 :]:
             if is_from_agent(message):
@@ -163,6 +162,12 @@ class Updates:
             number += 1
         self._used.add(unique)
         return unique
+
+
+def messages_in(values: Any) -> list[Mapping[str, Any]]:
+    """The messages of a thread's state, or of an input."""
+    messages = values.get("messages") if isinstance(values, Mapping) else None
+    return [each for each in messages if isinstance(each, Mapping)] if isinstance(messages, list) else []
 
 
 def returned(message: Mapping[str, Any]) -> Returned:
